@@ -1,0 +1,75 @@
+# `make` alone prints this list: every target with a ## comment.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+export PATH := $(CURDIR)/.venv/bin:$(HOME)/.cargo/bin:$(PATH)
+
+NATIVE := Cargo.toml Cargo.lock $(shell find native -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- set-up -------------------------------------------------------------------------------------
+
+.venv/set-up-run: scripts/set-up requirements/run.txt pyproject.toml $(NATIVE)
+	scripts/set-up requirements/run.txt
+	touch $@
+
+.venv/set-up-dev: .venv/set-up-run requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	touch $@
+
+.PHONY: set-up
+set-up: .venv/set-up-run ## build everything into .venv
+
+.PHONY: lock
+lock: .venv/set-up-dev ## renew the locked Python packages
+	$(BIN)/python -m pip install --quiet uv
+	for name in run dev; do $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header \
+	  --no-annotate --universal --python-version 3.11 --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
+
+# --- use ----------------------------------------------------------------------------------------
+
+.PHONY: run
+run: .venv/set-up-run ## set up, then look at this machine (ARGS="-d 30s --json")
+	@scripts/system-packages perf
+	@code=0; $(BIN)/necroscope doctor $(ARGS) || code=$$?; \
+	if [ $$code -gt 1 ]; then exit $$code; fi # findings are a result, not a build error
+
+# --- work ---------------------------------------------------------------------------------------
+
+.PHONY: test
+test: .venv/set-up-dev ## set up, then run all tests but the slow ones
+	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux
+	cargo test --quiet --workspace
+	$(BIN)/python -m pytest -m "not servers" $(PYTEST)
+
+.PHONY: test-servers
+test-servers: .venv/set-up-dev ## the slow tests: QEMU guests with other kernels
+	scripts/system-packages qemu-system-x86_64 busybox
+	$(BIN)/python -m pytest -m servers $(PYTEST)
+
+.PHONY: check
+check: .venv/set-up-dev ## lint and type-check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+.PHONY: bench
+bench: .venv/set-up-dev ## the benchmarks, each with a ratio to its target
+	for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
+
+.PHONY: format
+format: .venv/set-up-dev ## format Python and Rust
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	cargo fmt --all
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf .venv target dist src/necroscope/*.so

@@ -1,0 +1,1 @@
+"""Real faults on real kernels: what makes them, and the machines they run on."""

@@ -1,0 +1,1 @@
+"""Real faults, made on purpose and taken back."""

@@ -1,0 +1,5 @@
+"""`python -m necroscope`."""
+
+from necroscope.cli.main import run
+
+run()

@@ -1,0 +1,1 @@
+"""One file per verb; `main` parses, prints and exits, and nothing else does."""

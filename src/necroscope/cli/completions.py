@@ -1,0 +1,27 @@
+"""Print a completion script.
+
+necroscope completions bash > /etc/bash_completion.d/necroscope
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from necroscope.cli.answer import Answer
+
+SHELLS = ("bash", "zsh", "tcsh")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `completions` understands."""
+    parser.add_argument("shell", choices=SHELLS)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """The script for one shell."""
+    import shtab
+
+    from necroscope.cli.main import VERBS, build_parser
+
+    script: str = shtab.complete(build_parser(list(VERBS)), arguments.shell)
+    return Answer(0, {"shell": arguments.shell, "script": script}, lambda _: script)

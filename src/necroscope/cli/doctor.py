@@ -1,0 +1,164 @@
+"""Look at this node now: every core every second, zombie cgroups, NIC resets, crash loops."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from necroscope.cli.answer import Answer
+from necroscope.cli.arguments import folder, look_duration
+from necroscope.cli.screen import Screen, progress_bar
+from necroscope.errors import CannotLookError
+from necroscope.findings.catalog import DETECTORS
+from necroscope.findings.examine import examine
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.model.event import Event
+from necroscope.model.examination import Examination, NotChecked
+from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.recording.sampler import sample
+from necroscope.recording.segment import Segment
+from necroscope.sources.catalog import SOURCES
+from necroscope.sources.host import Host
+
+INTERRUPTED = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `doctor` understands."""
+    parser.add_argument(
+        "-d", "--duration", type=look_duration, default=10.0, help="how long to look (default 10s)"
+    )
+    parser.add_argument(
+        "--root",
+        type=folder,
+        default=Path("/"),
+        help="look at another root: a container's /host, a recorded tree",
+    )
+    parser.add_argument(
+        "--config", type=Path, help="a TOML file with thresholds (default /etc/necroscope/config.toml)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Sample, examine, answer."""
+    thresholds = load_thresholds(arguments.config)
+    segment = sample(Host(arguments.root), arguments.duration, progress_bar)
+    examination = examine(segment, thresholds)
+    if not examination.checked:
+        raise CannotLookError(
+            f"nothing could be looked at under {arguments.root}: {examination.not_checked[0].reason}",
+            hint="--root must hold a machine's /proc and /sys",
+        )
+    code = INTERRUPTED if segment.interrupted else int(bool(examination.findings))
+    return Answer(
+        code, _document(segment, examination), lambda screen: "\n".join(_text(screen, segment, examination))
+    )
+
+
+def _document(segment: Segment, examination: Examination) -> dict[str, Any]:
+    return {
+        "verdict": verdict(examination),
+        "host": asdict(segment.labels),
+        "begin": segment.anchor.iso(segment.begin_ns),
+        "seconds": round(segment.seconds, 3),
+        "interrupted": segment.interrupted,
+        "findings": [finding_document(finding) for finding in examination.findings],
+        "diagnosis": None,
+        "events": [event_document(event, segment) for event in examination.events],
+        "checked": examination.checked,
+        "not_checked": [asdict(row) for row in examination.not_checked],
+        "sources": [_cost_document(source.id, segment) for source in SOURCES],
+    }
+
+
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding for machines."""
+    return {**asdict(finding), "severity": finding.severity.value}
+
+
+def event_document(event: Event, segment: Segment) -> dict[str, Any]:
+    """An event for machines, with an id by which it can be named later."""
+    time = segment.anchor.utc(event.time_ns)
+    row = asdict(event)
+    del row["time_ns"], row["sequence"]
+    return {
+        "id": f"{event.kind}-{time:%Y%m%dT%H%M%S}.{time.microsecond // 1000:03d}Z-{event.sequence}",
+        "time": segment.anchor.iso(event.time_ns),
+        **row,
+    }
+
+
+def _cost_document(source: str, segment: Segment) -> dict[str, Any]:
+    costs = [moment.cost_ns[source] for moment in segment.moments if source in moment.cost_ns]
+    return {"id": source, "readings": len(costs), "slowest_seconds": round(max(costs, default=0) / 1e9, 6)}
+
+
+def verdict(examination: Examination) -> str:
+    """One sentence: how bad, and how sure."""
+    counts = [
+        f"{number} {severity.value}"
+        for severity in Severity
+        if (number := sum(finding.severity is severity for finding in examination.findings))
+    ]
+    unchecked = len(DETECTORS) - len(examination.checked)
+    missed = f"; {unchecked} of {len(DETECTORS)} checks could not be made" if unchecked else ""
+    return (", ".join(counts) if counts else "nothing found") + missed
+
+
+def _text(screen: Screen, segment: Segment, examination: Examination) -> Iterator[str]:
+    labels = segment.labels
+    worst = examination.findings[0].severity.value if examination.findings else "good"
+    yield screen.paint(screen.wrap(f"{labels.hostname or 'this host'}: {verdict(examination)}"), worst)
+    looked = f"looked for {segment.seconds:.0f} s" if segment.is_live else "looked at one recorded moment"
+    interrupted = ", interrupted" if segment.interrupted else ""
+    cores = f"{labels.cores_online} cores" if labels.cores_online else "cores unknown"
+    yield screen.wrap(f"Linux {labels.kernel or 'unknown'}, {cores}, {looked}{interrupted}")
+    for finding in examination.findings:
+        yield ""
+        yield from _finding_text(screen, finding)
+    if examination.findings:
+        yield ""
+        names = " ".join(dict.fromkeys(finding.id for finding in examination.findings))
+        yield screen.wrap(f"More: necroscope explain {names}", hanging=6)
+    if examination.not_checked:
+        yield ""
+        yield screen.paint("Not checked", "bold")
+        yield screen.table((row.source, _reason(row)) for row in examination.not_checked)
+
+
+def _finding_text(screen: Screen, finding: Finding) -> Iterator[str]:
+    severity = finding.severity.value
+    yield f"{screen.paint(severity.upper(), severity)} {screen.paint(finding.id, 'bold')}"
+    yield screen.wrap(finding.summary, 2)
+    yield screen.table(((e.name, value_text(e)) for e in finding.evidence), 4)
+    sources = dict.fromkeys(e.source for e in finding.evidence)
+    yield screen.paint(screen.wrap(f"read from {'; '.join(sources)}", 4, 6), "dim")
+    for step in finding.advice:
+        yield screen.wrap(f"-> {step}", 2, 5)
+
+
+def _reason(row: NotChecked) -> str:
+    return f"{row.reason}. To see it: {row.hint}" if row.hint else row.reason
+
+
+def value_text(evidence: Evidence) -> str:
+    """A value with its unit as a person would write it."""
+    value, unit = evidence.value, evidence.unit
+    if isinstance(value, str):
+        return f"{value} {unit}".strip() if unit not in ("line", "UTC") else value
+    if unit == "ratio":
+        return f"{value:.0%}"
+    if unit == "bytes":
+        return _bytes_text(value)
+    return f"{value:,} {unit.removesuffix('s') if value == 1 else unit}".strip()
+
+
+def _bytes_text(value: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            break
+        value /= 1024
+    return f"{value:,.1f} {unit}"

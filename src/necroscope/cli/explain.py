@@ -1,0 +1,102 @@
+"""The manual page of anything that has an id: a finding, an event, a kernel log rule, a source, an error."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+from collections.abc import Iterator
+
+from necroscope.cli.answer import Answer
+from necroscope.errors import ERRORS, UsageError
+from necroscope.findings.catalog import DETECTORS
+from necroscope.findings.kernel_log_events import kernel_log_rules
+from necroscope.findings.thresholds import default_thresholds
+from necroscope.model.event import EVENT_KINDS
+from necroscope.sources.catalog import SOURCES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `explain` understands."""
+    parser.add_argument(
+        "ids", nargs="+", metavar="ID", help="what to explain; `necroscope list` prints all ids"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """The pages of all ids asked for."""
+    pages = [_explain(id) for id in arguments.ids]
+    body = {"pages": [{"id": id, "kinds": kinds, "text": text} for id, kinds, text in pages]}
+    return Answer(
+        0,
+        body,
+        lambda screen: "\n\n".join(
+            f"{screen.paint(id, 'bold')} ({', '.join(kinds)})\n\n{screen.page(text)}"
+            for id, kinds, text in pages
+        ),
+    )
+
+
+def _explain(id: str) -> tuple[str, list[str], str]:
+    """All that is known by one name: `nic-reset` is a finding and an event."""
+    books = {
+        "finding": _finding,
+        "event": _event,
+        "kernel log rule": _rule,
+        "source": _source,
+        "error": _error,
+    }
+    found = {kind: text for kind, page in books.items() if (text := page(id))}
+    if not found:
+        near = difflib.get_close_matches(id, all_ids(), n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "necroscope list prints all ids"
+        raise UsageError(f"nothing is called '{id}'", hint=hint)
+    return id, list(found), "\n\n".join(found.values())
+
+
+def all_ids() -> list[str]:
+    """Every id that can be explained."""
+    ids = [detector.id for detector in DETECTORS] + [source.id for source in SOURCES]
+    return [*dict.fromkeys([*ids, *EVENT_KINDS, *(rule.id for rule in kernel_log_rules()), *ERRORS])]
+
+
+def _finding(id: str) -> str:
+    for detector in DETECTORS:
+        if detector.id == id:
+            needs = ", ".join(source.id for source in detector.needs)
+            uses = ", ".join(source.id for source in detector.uses)
+            looks = f"Looks at {needs}" + (f"; sees more with {uses}." if uses else ".")
+            return "\n\n".join([detector.doc, looks, *_thresholds(id)])
+    return ""
+
+
+def _thresholds(detector: str) -> Iterator[str]:
+    for threshold in default_thresholds().values():
+        if threshold.name.startswith(f"{detector}."):
+            yield f"{threshold.name} = {threshold.value:g} {threshold.unit}: {threshold.why}"
+
+
+def _event(id: str) -> str:
+    if id not in EVENT_KINDS:
+        return ""
+    rules = [rule for rule in kernel_log_rules() if rule.event == id]
+    lines = "\n".join(f"    {rule.id}" for rule in rules)
+    return f"As an event: {EVENT_KINDS[id]}. Recognised by these kernel log rules:\n\n{lines}"
+
+
+def _rule(id: str) -> str:
+    for rule in kernel_log_rules():
+        if rule.id == id:
+            drivers = f" Drivers: {', '.join(sorted(rule.drivers))}." if rule.drivers else ""
+            since = f" Wording of {rule.since}." if rule.since else ""
+            return f"{rule.means} Event: {rule.event}.{drivers}{since}\n\n    {rule.pattern.pattern}"
+    return ""
+
+
+def _source(id: str) -> str:
+    return next((source.doc for source in SOURCES if source.id == id), "")
+
+
+def _error(id: str) -> str:
+    error = ERRORS.get(id)
+    return f"{inspect.getdoc(error)}\n\nExit code {error.exit_code}." if error else ""

@@ -1,0 +1,55 @@
+"""What there is: every source, detector, event, kernel log rule, threshold and remedy, by its id."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from necroscope.cli.answer import Answer
+from necroscope.cli.screen import Screen
+from necroscope.errors import UsageError
+from necroscope.findings.catalog import DETECTORS
+from necroscope.findings.kernel_log_events import kernel_log_rules
+from necroscope.findings.thresholds import default_thresholds
+from necroscope.model.event import EVENT_KINDS
+from necroscope.sources.catalog import SOURCES
+
+Rows = list[tuple[str, str]]
+
+
+def _first_line(text: str) -> str:
+    return text.split("\n", 1)[0].rstrip(".")
+
+
+KINDS: dict[str, Callable[[], Rows]] = {
+    "sources": lambda: [(source.id, _first_line(source.doc)) for source in SOURCES],
+    "detectors": lambda: [(detector.id, _first_line(detector.doc)) for detector in DETECTORS],
+    "events": lambda: list(EVENT_KINDS.items()),
+    "rules": lambda: [(rule.id, rule.means) for rule in kernel_log_rules()],
+    "thresholds": lambda: [(t.name, f"{t.value:g} {t.unit}. {t.why}") for t in default_thresholds().values()],
+    "remedies": lambda: [],
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `list` understands."""
+    parser.add_argument(
+        "kinds", nargs="*", metavar="KIND", help=f"one or more of: {', '.join(KINDS)} (default: all)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """All things of the kinds asked for."""
+    kinds = [kind for word in arguments.kinds for kind in word.split(",") if kind] or list(KINDS)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"there is nothing to list called '{kind}'", hint=f"one of: {', '.join(KINDS)}")
+    lists = {kind: KINDS[kind]() for kind in kinds}
+    body = {kind: [{"id": id, "summary": summary} for id, summary in rows] for kind, rows in lists.items()}
+    return Answer(
+        0, body, lambda screen: "\n\n".join(_section(screen, kind, rows) for kind, rows in lists.items())
+    )
+
+
+def _section(screen: Screen, kind: str, rows: Rows) -> str:
+    return f"{screen.paint(kind, 'bold')}\n{screen.table(rows) if rows else '  none in this version'}"

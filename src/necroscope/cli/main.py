@@ -1,0 +1,113 @@
+"""The command line: find the verb, run it, print what it answers, and exit.
+
+Verbs are imported when they are called, so that --help and a typing error cost nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from necroscope import __version__
+from necroscope.cli.answer import Answer, envelope
+from necroscope.cli.screen import screen_of
+from necroscope.errors import NecroscopeError, UsageError
+
+VERBS = {
+    "doctor": "look at this node now: verdict, evidence, what to do, what could not be checked",
+    "explain": "the manual page of a finding, event, rule, source or error",
+    "list": "what there is: sources, detectors, events, rules, thresholds, remedies",
+    "completions": "print a completion script for bash, zsh or tcsh",
+}
+HEAD = """
+  necroscope doctor                    what is wrong with this node, in ten seconds
+  necroscope doctor -d 30s --json      a longer look, for a program
+"""
+EXIT_CODES = """exit codes:
+  0 nothing found   1 findings   2 usage, or our own fault   3 could not look
+  4 a fix did not help   130 interrupted"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that raises instead of exiting."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"{self.prog} --help")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    verb, wants_json = _verb_in(argv), "--json" in argv
+    try:
+        arguments = build_parser([verb] if verb else []).parse_args(argv)
+        answer: Answer = import_module(f"necroscope.cli.{arguments.verb}").run(arguments)
+    except NecroscopeError as error:
+        return _report(error, verb or "", wants_json=wants_json)
+    if arguments.json:
+        _print(envelope(arguments.verb, True, answer.body))
+    else:
+        _print(answer.render(screen_of(sys.stdout)))
+    return answer.exit_code
+
+
+def build_parser(verbs: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the whole command line, with the arguments of the given verbs."""
+    common = _Parser(add_help=False)
+    common.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object on stdout"
+    )
+    style: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": EXIT_CODES}
+    parser = _Parser(
+        prog="necroscope",
+        usage="necroscope VERB [options]",
+        description=f"Find what starves a Linux node.\n{HEAD}",
+        **style,
+    )
+    parser.add_argument("--version", action="version", version=f"necroscope {__version__}")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    choices = parser.add_subparsers(
+        dest="verb", metavar="VERB", required=True, title="verbs", parser_class=_Parser
+    )
+    for name, help_text in VERBS.items():
+        module = import_module(f"necroscope.cli.{name}") if name in verbs else None
+        description = (module.__doc__ or "").strip() if module else help_text
+        child = choices.add_parser(name, help=help_text, description=description, parents=[common], **style)
+        if module:
+            module.add_arguments(child)
+    return parser
+
+
+def run() -> NoReturn:
+    """The program's entry point, and the only place that exits."""
+    try:
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        # The reader went away (head, less): not our error. Keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 128 + signal.SIGPIPE
+    sys.exit(code)
+
+
+def _verb_in(argv: Sequence[str]) -> str | None:
+    return next((word for word in argv if word in VERBS), None)
+
+
+def _report(error: NecroscopeError, verb: str, *, wants_json: bool) -> int:
+    hint = f"\n  {error.hint}" if error.hint else ""
+    print(f"necroscope: {error.what}{hint}", file=sys.stderr)  # noqa: T201
+    if wants_json:
+        problem = {"slug": error.slug, "what": error.what, "hint": error.hint}
+        _print(envelope(verb, False, {"error": problem}))
+    return error.exit_code
+
+
+def _print(text: str) -> None:
+    print(text)  # noqa: T201

@@ -1,0 +1,79 @@
+"""Text for a terminal of any width: wrapping, columns, colour."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TextIO
+
+COLOURS = {"critical": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "dim": "2", "bold": "1"}
+WIDEST = 110  # longer lines are hard to read
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How wide the text may be, and whether it may have colours."""
+
+    width: int = 80
+    colour: bool = False
+
+    def paint(self, text: str, style: str) -> str:
+        """The text in a style, where colours are wanted."""
+        return f"\033[{COLOURS[style]}m{text}\033[0m" if self.colour else text
+
+    def wrap(self, text: str, indent: int = 0, hanging: int | None = None) -> str:
+        """Lines of at most the screen's width; words too long for one are broken."""
+        following = indent if hanging is None else hanging
+        return textwrap.fill(
+            text,
+            width=max(self.width, following + 20),
+            initial_indent=" " * indent,
+            subsequent_indent=" " * following,
+            break_on_hyphens=False,
+        )
+
+    def page(self, text: str) -> str:
+        """A docstring's paragraphs and indented blocks, wrapped; indented lines stay as they are."""
+        parts = []
+        for paragraph in text.split("\n\n"):
+            indented = any(line.startswith(" ") or "    " in line for line in paragraph.splitlines())
+            parts.append(paragraph if indented else self.wrap(" ".join(paragraph.split())))
+        return "\n\n".join(parts)
+
+    def table(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
+        """Two columns, the second wrapped beside the first; below it where a first is too long."""
+        rows = list(rows)
+        longest = self.width // 2 - indent
+        first = max((len(name) for name, _ in rows if len(name) <= longest), default=0)
+        beside = indent + first + 2
+        lines = []
+        for name, text in rows:
+            if len(name) > longest:
+                lines.append(self.wrap(name, indent))
+                lines.append(self.wrap(text, beside))
+            else:
+                lines.append(" " * indent + name.ljust(first + 2) + self.wrap(text, beside).lstrip(" "))
+        return "\n".join(line for line in lines if line)
+
+
+def screen_of(stream: TextIO) -> Screen:
+    """The screen behind a stream: a pipe gets 80 columns, or COLUMNS, and no colour."""
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    colour = stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return Screen(width, colour)
+
+
+def progress_bar(done: int, total: int) -> None:
+    """A bar of seconds on stderr, on a terminal only; it wipes itself at the end."""
+    if not sys.stderr.isatty() or not total:
+        return
+    cells = max(min(screen_of(sys.stderr).width - 30, 40), 5)
+    filled = cells * done // total
+    bar = "#" * filled + "." * (cells - filled)
+    text = f"\rlooking [{bar}] {done}/{total} s " if done < total else "\r\033[K"
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,24 @@
+"""The list of all detectors."""
+
+from __future__ import annotations
+
+from necroscope.findings.core_saturated import core_saturated
+from necroscope.findings.cpu_throttling import cpu_throttling
+from necroscope.findings.detector import Detector
+from necroscope.findings.kernel_stall import kernel_stall
+from necroscope.findings.nic_reset import nic_reset
+from necroscope.findings.reclaim_pressure import reclaim_pressure
+from necroscope.findings.softirq_starved import softirq_starved
+from necroscope.findings.unit_crash_loop import unit_crash_loop
+from necroscope.findings.zombie_memory_cgroups import zombie_memory_cgroups
+
+DETECTORS: tuple[Detector, ...] = (
+    zombie_memory_cgroups,
+    core_saturated,
+    softirq_starved,
+    nic_reset,
+    unit_crash_loop,
+    reclaim_pressure,
+    cpu_throttling,
+    kernel_stall,
+)

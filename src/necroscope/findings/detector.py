@@ -1,0 +1,61 @@
+"""How a detector is declared, what it may look at, and what it could not."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from necroscope.findings.thresholds import Thresholds
+from necroscope.model.event import Event
+from necroscope.model.finding import Finding
+from necroscope.recording.segment import Segment
+from necroscope.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a detector looks at: a segment, the events found in it, and the thresholds in force."""
+
+    segment: Segment
+    events: tuple[Event, ...]
+    thresholds: Thresholds
+
+    def limit(self, name: str) -> float:
+        """The value of a threshold by its full name, `detector.threshold`."""
+        return self.thresholds[name]
+
+    def recent_events(self, *kinds: str, hours: float) -> list[Event]:
+        """The events of some kinds that are not too old. Those of a recorded tree have no age."""
+        oldest_ns = self.segment.end_ns - int(hours * 3600e9) if self.segment.is_live else 0
+        return [event for event in self.events if event.kind in kinds and event.time_ns >= oldest_ns]
+
+
+Look = Callable[[Case], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """One kind of trouble: its public name, the function that looks, and the sources it looks at."""
+
+    id: str
+    look: Look
+    needs: tuple[Source[Any], ...]  # without any of these it cannot look
+    uses: tuple[Source[Any], ...]  # with these it sees more
+
+    @property
+    def doc(self) -> str:
+        """The manual page that `explain` prints."""
+        return inspect.getdoc(self.look) or ""
+
+
+def detector(
+    id: str, *, needs: tuple[Source[Any], ...], uses: tuple[Source[Any], ...] = ()
+) -> Callable[[Look], Detector]:
+    """Declare a function as a detector. Its docstring is its manual page."""
+
+    def declare(look: Look) -> Detector:
+        return Detector(id, look, needs, uses)
+
+    return declare

@@ -1,0 +1,46 @@
+"""Run all detectors over a segment: the one runner, which isolates each."""
+
+from __future__ import annotations
+
+from necroscope.findings.catalog import DETECTORS
+from necroscope.findings.detector import Case, Detector
+from necroscope.findings.kernel_log_events import find_events
+from necroscope.findings.thresholds import Thresholds
+from necroscope.model.examination import Examination, NotChecked
+from necroscope.model.finding import Finding
+from necroscope.recording.segment import Segment
+from necroscope.sources.catalog import SOURCES
+
+
+def examine(segment: Segment, thresholds: Thresholds) -> Examination:
+    """What is wrong in a segment, and what could not be told."""
+    case = Case(segment, find_events(segment), thresholds)
+    findings: list[Finding] = []
+    not_checked = missing_sources(segment)
+    checked = []
+    for detector in DETECTORS:
+        if any(segment.absence(source) for source in detector.needs):
+            continue
+        try:
+            findings.extend(detector.look(case))
+            checked.append(detector.id)
+        except Exception as error:  # noqa: BLE001 - one broken detector must not silence the others
+            not_checked.append(_broken(detector, error))
+    findings.sort(key=lambda finding: finding.severity.rank)
+    return Examination(tuple(findings), case.events, tuple(not_checked), tuple(checked))
+
+
+def missing_sources(segment: Segment) -> list[NotChecked]:
+    """Every source that gave too little, with the detectors that would have looked at it."""
+    missing = []
+    for source in SOURCES:
+        reading = segment.absence(source)
+        if reading and reading.absence:
+            affects = tuple(d.id for d in DETECTORS if source in (*d.needs, *d.uses))
+            missing.append(NotChecked(source.id, reading.reason, source.hint(reading.absence), affects))
+    return missing
+
+
+def _broken(detector: Detector, error: Exception) -> NotChecked:
+    reason = f"the detector failed: {type(error).__name__}: {error}"
+    return NotChecked(detector.id, reason, "please report this with the output of --json", (detector.id,))

@@ -1,0 +1,162 @@
+"""A network device stalled or was reset."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from necroscope.findings.detector import Case, detector
+from necroscope.findings.kernel_log_events import origin
+from necroscope.model.event import Event
+from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.nic_counters import NIC_COUNTERS
+from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
+from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
+
+EVENTS_NAMED = 5
+# Driver counters that mean a reset or its cause; the names are those of `ethtool -S`.
+RESET_COUNTERS = frozenset(
+    {
+        "tx_timeout",
+        "total_resets",
+        "reset_fail",
+        "wd_expired",
+        "suspected_poll_starvation",
+        "missing_tx_cmpl",
+        "missing_intr",
+        "os_netdev_wd",
+        "admin_to",
+        "device_request_reset",
+    }
+)
+
+
+@detector("nic-reset", needs=(KERNEL_LOG,), uses=(NIC_QUEUES, NIC_TIMEOUTS, NIC_COUNTERS))
+def nic_reset(case: Case) -> Iterator[Finding]:
+    """A network device saw a queue stuck, was reset, or could not be reset.
+
+    Fires on lines of the kernel log that drivers write about it (`necroscope list rules` has them
+    all), one finding per device, and on the kernel's and the driver's own counters rising while we
+    looked. Connections through the device stall or break; training jobs report "network errors".
+
+    A stalled queue is not a broken network: a driver that says `napi scheduled: 1` with an old last
+    run was kept from running by its core. Where the line names no core, the core that serves the
+    queue's interrupt is given. A line written to /dev/kmsg by a program counts, and is marked.
+
+    Lines already overwritten in the kernel's ring buffer, or cleared with dmesg, are not seen.
+
+    To do: look at what its core did at that time (core-saturated, softirq-starved).
+    """
+    by_device: dict[tuple[str, str], list[Event]] = defaultdict(list)
+    for event in case.recent_events("nic-reset", hours=case.limit("nic-reset.hours")):
+        by_device[(event.device or event.bus, event.driver)].append(event)
+    for (device, driver), events in by_device.items():
+        if any(event.phase != "done" for event in events):
+            yield _from_log(case, device, driver, events)
+    yield from _from_timeouts(case)
+    yield from _from_counters(case)
+
+
+def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Finding:
+    trouble = [event for event in events if event.phase != "done"]
+    newest = trouble[-1]
+    age_hours = (case.segment.end_ns - newest.time_ns) / 3600e9
+    recent = case.segment.is_live and age_hours <= case.limit("nic-reset.critical_hours")
+    evidence: list[Evidence] = [
+        Evidence("lines", len(trouble), "lines", "kernel log"),
+        Evidence(
+            "last",
+            case.segment.anchor.iso(newest.time_ns) if case.segment.is_live else "recorded",
+            "UTC",
+            "kernel log",
+        ),
+    ]
+    for event in trouble[-EVENTS_NAMED:]:
+        evidence.append(Evidence(event.rule, event.text, "line", origin(event)))
+    queues = sorted({event.queue for event in trouble if event.queue is not None})
+    for queue in queues:
+        evidence.append(Evidence("queue", queue, "", "kernel log"))
+        evidence.extend(_cores_of(case, device, queue, trouble))
+    longest = max((event.stall_seconds for event in trouble if event.stall_seconds is not None), default=None)
+    if longest is not None:
+        evidence.append(Evidence("longest stall reported", round(longest, 3), "seconds", "kernel log"))
+    if any(event.napi_scheduled for event in trouble):
+        evidence.append(
+            Evidence("NAPI scheduled but not run", "yes: its core was busy elsewhere", "", "kernel log")
+        )
+    name = f"{device or 'a network device'} ({driver})" if driver else device or "a network device"
+    numbers = ", ".join(map(str, queues))
+    where = f" on queue{'s' if len(queues) > 1 else ''} {numbers}" if queues else ""
+    lines = "a line" if len(trouble) == 1 else f"{len(trouble)} lines"
+    return Finding(
+        id="nic-reset",
+        severity=Severity.CRITICAL
+        if recent or any(e.phase == "failed" for e in trouble)
+        else Severity.WARNING,
+        summary=f"{name} stalled or was reset{where}: {lines} in the kernel log",
+        evidence=tuple(evidence),
+        advice=(
+            "look at the core that serves the queue: core-saturated and softirq-starved tell what held it",
+        ),
+    )
+
+
+def _cores_of(case: Case, device: str, queue: int, events: list[Event]) -> Iterator[Evidence]:
+    for core in sorted({e.core for e in events if e.queue == queue and e.core is not None}):
+        yield Evidence(f"core of queue {queue}", core, "", "kernel log")
+    served: list[NicQueue] = [
+        q
+        for q in case.segment.last(NIC_QUEUES) or ()
+        if q.device == device and q.queue == queue and q.direction != "rx"
+    ]
+    for one in served:
+        cores = ",".join(map(str, one.cores))
+        yield Evidence(
+            f"core of queue {queue} (irq {one.irq})",
+            cores,
+            "",
+            f"/proc/irq/{one.irq}/effective_affinity_list",
+        )
+
+
+def _from_timeouts(case: Case) -> Iterator[Finding]:
+    step = case.segment.span(NIC_TIMEOUTS)
+    if not step:
+        return
+    before = {(q.device, q.queue): q.timeouts for q in step.before.value}
+    for queue in step.after.value:
+        rise = queue.timeouts - before.get((queue.device, queue.queue), queue.timeouts)
+        if rise > 0:
+            where = f"/sys/class/net/{queue.device}/queues/tx-{queue.queue}/tx_timeout"
+            yield Finding(
+                id="nic-reset",
+                severity=Severity.CRITICAL,
+                summary=f"{queue.device} ({queue.driver}) queue {queue.queue} hit the watchdog just now",
+                evidence=(
+                    Evidence("timeouts while looking", rise, "timeouts", where),
+                    Evidence("timeouts since boot", queue.timeouts, "timeouts", where),
+                    *_cores_of(case, queue.device, queue.queue, []),
+                ),
+            )
+
+
+def _from_counters(case: Case) -> Iterator[Finding]:
+    step = case.segment.span(NIC_COUNTERS)
+    if not step:
+        return
+    before = {device.device: dict(device.values) for device in step.before.value}
+    for device in step.after.value:
+        old = before.get(device.device, {})
+        # Before ENA 2.16 a reset sets the counters back: only a rise is a rise.
+        rises = {n: v - old[n] for n, v in device.values if n in RESET_COUNTERS and v > old.get(n, v)}
+        if rises:
+            yield Finding(
+                id="nic-reset",
+                severity=Severity.CRITICAL,
+                summary=f"{device.device} ({device.driver}) counted resets or their causes just now",
+                evidence=tuple(
+                    Evidence(name, rise, "events while looking", f"ethtool -S {device.device}")
+                    for name, rise in rises.items()
+                ),
+            )

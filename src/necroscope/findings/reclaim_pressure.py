@@ -1,0 +1,79 @@
+"""Tasks have to free memory before they get any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from necroscope.findings.detector import Case, detector
+from necroscope.findings.kernel_log_events import origin
+from necroscope.model.event import Event
+from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.recording.segment import Segment, Step
+from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.pressure import PRESSURE
+from necroscope.sources.reclaim import RECLAIM, Reclaim
+
+HOURS = "reclaim-pressure.hours"
+NODE_WIDE = "oom-kill"  # the rule for the whole node; a cgroup at its own limit has another
+
+
+@detector("reclaim-pressure", needs=(RECLAIM,), uses=(PRESSURE, KERNEL_LOG))
+def reclaim_pressure(case: Case) -> Iterator[Finding]:
+    """Memory ran short: tasks that wanted memory had to search for it themselves, or were killed.
+
+    Fires on the pages that direct reclaim scanned per second, node-wide (reclaim inside a cgroup
+    at its own limit is not counted by the kernel here), and on kernel log lines of a process killed
+    because the whole node ran out of memory. Tasks wait meanwhile, and reclaim walks every memory
+    cgroup, zombies included. A kill inside a container at its own limit is an event, not a finding.
+
+    It does not say who took the memory, nor that CPU throttling comes from it.
+
+    To do: compare MemAvailable with what the node should run; look at zombie-memory-cgroups.
+    """
+    step = case.segment.span(RECLAIM)
+    kills = [
+        event for event in case.recent_events("oom-kill", hours=case.limit(HOURS)) if event.rule == NODE_WIDE
+    ]
+    if step and step.seconds:
+        pages = (step.after.value.scanned_directly - step.before.value.scanned_directly) / step.seconds
+        if pages >= case.limit("reclaim-pressure.direct_scan_pages_per_second"):
+            yield _scanning(case.segment, step, pages)
+    if kills:
+        yield _killing(kills)
+
+
+def _scanning(segment: Segment, step: Step[Reclaim], pages_per_second: float) -> Finding:
+    before, after = step.before.value, step.after.value
+    stalls = after.allocation_stalls - before.allocation_stalls
+    evidence = [
+        Evidence(
+            "scanned by waiting tasks", round(pages_per_second), "pages/s", "/proc/vmstat pgscan_direct"
+        ),
+        Evidence("allocations that waited", stalls, "stalls", "/proc/vmstat allocstall*"),
+        Evidence("memory available", after.available_bytes, "bytes", "/proc/meminfo MemAvailable"),
+    ]
+    pressure = segment.span(PRESSURE)
+    if pressure and pressure.seconds:
+        waited_us = (pressure.after.value.memory.some_us or 0) - (pressure.before.value.memory.some_us or 0)
+        share = round(waited_us / 1e6 / pressure.seconds, 3)
+        evidence.append(Evidence("time some task waited for memory", share, "ratio", "/proc/pressure/memory"))
+    return Finding(
+        id="reclaim-pressure",
+        severity=Severity.WARNING,
+        summary=f"tasks that wanted memory scanned {pages_per_second:,.0f} pages a second for it themselves",
+        evidence=tuple(evidence),
+        advice=("see what holds the memory: ps aux --sort=-rss | head; slabtop -o | head",),
+    )
+
+
+def _killing(kills: list[Event]) -> Finding:
+    return Finding(
+        id="reclaim-pressure",
+        severity=Severity.CRITICAL,
+        summary=f"the node ran out of memory: the kernel killed {kills[-1].process} (pid {kills[-1].pid})",
+        evidence=(
+            Evidence("processes killed for memory", len(kills), "processes", "kernel log"),
+            Evidence(kills[-1].rule, kills[-1].text, "line", origin(kills[-1])),
+        ),
+        advice=("read what it was killed for: dmesg --ctime | grep -B 40 'Out of memory'",),
+    )

@@ -1,0 +1,108 @@
+"""A core could not run its network work."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from necroscope.findings.detector import Case, detector
+from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.recording.segment import Step
+from necroscope.sources.interrupts import INTERRUPTS, Interrupts
+from necroscope.sources.nic_queues import NIC_QUEUES, NicQueues
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
+from necroscope.sources.softirqs import SOFTIRQS
+
+STANDING_STEPS = 2  # a single interval may fall between the interrupt and the softirq
+
+
+@detector("softirq-starved", needs=(SOFTIRQ_THREADS,), uses=(SOFTIRQS, INTERRUPTS, NIC_QUEUES))
+def softirq_starved(case: Case) -> Iterator[Finding]:
+    """The softirq thread of a core was runnable but not allowed to run.
+
+    Fires on the run delay of ksoftirqd/N (or of a NAPI thread) added between two readings, and on
+    NET_RX standing still on a core whose NIC interrupts went on. That is the direct evidence that
+    receive and transmit completion were late: NICs reset after 5 s of it.
+
+    The delay is added by the kernel when the thread runs at last, so it may appear a moment after
+    the stall. It does not say who held the core: core-saturated names the tasks. `time_squeeze` of
+    softnet_stat is not used, since it does not move at all under starvation.
+
+    To do: look at core-saturated for the same core; long kernel work there is the usual cause.
+    """
+    worst: dict[int, tuple[float, SoftirqThread, int]] = {}
+    for step in case.segment.steps(SOFTIRQ_THREADS):
+        before = {thread.pid: thread for thread in step.before.value}
+        for thread in step.after.value:
+            if thread.pid in before:
+                delay = (thread.run_delay_ns - before[thread.pid].run_delay_ns) / 1e9
+                if delay > worst.get(thread.pid, (0.0, thread, 0))[0]:
+                    worst[thread.pid] = (delay, thread, step.after.time_ns)
+    for delay, thread, time_ns in sorted(worst.values(), key=lambda item: -item[0]):
+        if delay >= case.limit("softirq-starved.delay_seconds"):
+            yield _delayed(case, delay, thread, time_ns)
+    yield from _standing_still(case)
+
+
+def _delayed(case: Case, delay: float, thread: SoftirqThread, time_ns: int) -> Finding:
+    where = f"/proc/{thread.pid}/schedstat"
+    evidence = [
+        Evidence("run delay", round(delay, 3), "seconds", where),
+        Evidence("thread", thread.name, "", where),
+        Evidence("seen at", case.segment.anchor.iso(time_ns), "UTC", where),
+    ]
+    if thread.core is not None:
+        evidence.insert(0, Evidence("core", thread.core, "", where))
+    critical = delay >= case.limit("softirq-starved.critical_delay_seconds")
+    return Finding(
+        id="softirq-starved",
+        severity=Severity.CRITICAL if critical else Severity.WARNING,
+        summary=f"{thread.name} waited {delay:.1f} s to run: network work on that core was late",
+        evidence=tuple(evidence),
+        advice=("see core-saturated for what held the core",),
+    )
+
+
+def _standing_still(case: Case) -> Iterator[Finding]:
+    """NET_RX that does not move on a core that keeps taking a NIC's interrupts."""
+    threads = case.segment.last(SOFTIRQ_THREADS) or ()
+    queues = case.segment.last(NIC_QUEUES)
+    if not queues or any(thread.core is None for thread in threads):  # threaded NAPI leaves NET_RX alone
+        return
+    softirqs = {step.after.time_ns: step for step in case.segment.steps(SOFTIRQS)}
+    standing: dict[int, int] = defaultdict(int)
+    reported: set[int] = set()
+    for step in case.segment.steps(INTERRUPTS):
+        if not (same := softirqs.get(step.after.time_ns)):
+            continue
+        before = {core.core: core.net_rx for core in same.before.value}
+        moved = {core.core for core in same.after.value if core.net_rx != before.get(core.core)}
+        for core, taken in _nic_interrupts(step, queues).items():
+            still = taken >= case.limit("softirq-starved.stalled_interrupts") and core not in moved
+            standing[core] = standing[core] + 1 if still else 0
+            if standing[core] >= STANDING_STEPS and core not in reported:
+                reported.add(core)
+                yield Finding(
+                    id="softirq-starved",
+                    severity=Severity.WARNING,
+                    summary=f"core {core} took NIC interrupts but ran no NET_RX softirq",
+                    evidence=(
+                        Evidence("core", core, "", "/proc/softirqs"),
+                        Evidence(
+                            "NIC interrupts in the last interval", taken, "interrupts", "/proc/interrupts"
+                        ),
+                        Evidence("NET_RX runs in it", 0, "softirqs", "/proc/softirqs"),
+                    ),
+                    advice=("see core-saturated for what held the core",),
+                )
+
+
+def _nic_interrupts(step: Step[Interrupts], queues: NicQueues) -> dict[int, int]:
+    numbers = {queue.irq for queue in queues}
+    taken: dict[int, int] = defaultdict(int)
+    before = {(row.irq, core): count for row in step.before.value for core, count in row.counts}
+    for row in step.after.value:
+        if row.irq in numbers:
+            for core, count in row.counts:
+                taken[core] += count - before.get((row.irq, core), 0)
+    return taken

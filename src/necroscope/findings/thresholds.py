@@ -1,0 +1,79 @@
+"""The numbers that detectors decide by: defaults with their reasons, and one file to change them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from necroscope.errors import ConfigError
+
+DEFAULT_CONFIG = Path("/etc/necroscope/config.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One number and why it is what it is."""
+
+    name: str  # detector.threshold
+    value: float
+    unit: str
+    why: str
+
+
+Thresholds = Mapping[str, float]
+
+
+@cache
+def default_thresholds() -> dict[str, Threshold]:
+    """All thresholds as they are shipped."""
+    tables = tomllib.loads(files("necroscope.findings").joinpath("rules/thresholds.toml").read_text())
+    return {
+        f"{detector}.{name}": Threshold(f"{detector}.{name}", row["value"], row["unit"], row["why"])
+        for detector, rows in tables.items()
+        for name, row in rows.items()
+    }
+
+
+def load_thresholds(config: Path | None) -> Thresholds:
+    """The thresholds in force: the defaults, changed by `[thresholds.DETECTOR]` of a file.
+
+    Without a file named, /etc/necroscope/config.toml is used if it exists.
+    """
+    values = {name: threshold.value for name, threshold in default_thresholds().items()}
+    path = config or DEFAULT_CONFIG
+    if config is None and not path.exists():
+        return values
+    for detector, rows in _read_tables(path).items():
+        for name, value in (rows if isinstance(rows, dict) else {"": rows}).items():
+            full = f"{detector}.{name}"
+            if full not in values:
+                raise ConfigError(
+                    f"{path}: there is no threshold '{full.rstrip('.')}'",
+                    hint="necroscope list thresholds prints all of them",
+                )
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                raise ConfigError(f"{path}: {full} = {value!r} is not a number of 0 or more")
+            values[full] = float(value)
+    return values
+
+
+def _read_tables(path: Path) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}", hint="--config names a TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", hint="it must be a TOML file") from error
+    tables = document.pop("thresholds", {})
+    if document:
+        raise ConfigError(
+            f"{path}: unknown table '{next(iter(document))}'", hint="only [thresholds.*] is known"
+        )
+    if not isinstance(tables, dict):
+        raise ConfigError(f"{path}: thresholds is not a table")
+    return tables

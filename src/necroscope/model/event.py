@@ -1,0 +1,40 @@
+"""Something that happened at a moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EVENT_KINDS: dict[str, str] = {
+    "nic-reset": "a network device stalled, was reset, or failed to reset",
+    "soft-lockup": "a core ran kernel code for 20 s or more without scheduling",
+    "hard-lockup": "a core did not even take interrupts for 10 s or more",
+    "rcu-stall": "a core held up RCU for 21 s or more (59 or 60 s on some kernels)",
+    "hung-task": "a task waited uninterruptibly for two minutes or more",
+    "workqueue-hog": "a kernel work item kept a core for more than 10 ms, repeatedly",
+    "workqueue-lockup": "a kernel worker pool made no progress for 30 s",
+    "rt-throttling": "real-time tasks used up their share and were stopped (printed once per boot)",
+    "oom-kill": "the kernel killed a process because memory ran out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event, with the raw line it was read from."""
+
+    kind: str
+    time_ns: int  # CLOCK_MONOTONIC
+    rule: str  # which rule recognised it
+    text: str
+    sequence: int = 0  # tells apart two events of the same moment
+    from_user_space: bool = False  # written to /dev/kmsg by a program, not by the kernel
+    phase: str = ""  # of a reset: stall, reset, done, failed
+    device: str = ""
+    bus: str = ""  # the device's bus address
+    driver: str = ""
+    queue: int | None = None
+    core: int | None = None
+    process: str = ""
+    reason: str = ""  # what the line gives as the cause: a function, an error number
+    pid: int | None = None
+    stall_seconds: float | None = None
+    napi_scheduled: bool | None = None

@@ -1,0 +1,1 @@
+"""Read the sources second by second, and keep what they said."""

@@ -1,0 +1,88 @@
+"""Read all sources of a host at their pace: the one runner, which times and isolates each."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from necroscope.model.labels import Labels
+from necroscope.model.reading import Absence, Reading
+from necroscope.recording.clock import take_anchor
+from necroscope.recording.segment import Moment, Segment
+from necroscope.sources.catalog import SOURCES
+from necroscope.sources.host import Host
+from necroscope.sources.instance import INSTANCE
+from necroscope.sources.source import Read, Source
+
+Progress = Callable[[int, int], None]  # seconds done, seconds in all
+
+
+@dataclass(slots=True)
+class _Opened:
+    source: Source[Any]
+    read: Read[Any]
+    due_ns: int = field(default=0)
+
+
+def sample(
+    host: Host, seconds: float, progress: Progress, sources: Sequence[Source[Any]] = SOURCES
+) -> Segment:
+    """Look at a host once a second for some seconds. A recorded tree is looked at once.
+
+    Ctrl-C ends the look early; what was seen until then is kept.
+    """
+    anchor = take_anchor()
+    opened = [_open(source, host) for source in sources]
+    moments: list[Moment] = []
+    interrupted = False
+    ticks = math.ceil(seconds) if host.is_live else 0
+    begin_ns = time.monotonic_ns()
+    try:
+        for tick in range(ticks + 1):
+            _sleep_until(begin_ns + min(tick, seconds) * 1e9)
+            moments.append(_read_moment(opened, everything=tick in (0, ticks)))
+            progress(tick, ticks)
+    except KeyboardInterrupt:
+        interrupted = True
+        moments.append(_read_moment(opened, everything=True))
+    labels = next((m.readings[INSTANCE.id].value for m in moments if INSTANCE.id in m.readings), None)
+    return Segment(labels or Labels(), anchor, tuple(moments), host.is_live, interrupted)
+
+
+def _open(source: Source[Any], host: Host) -> _Opened:
+    try:
+        return _Opened(source, source.open(host))
+    except Exception as error:  # noqa: BLE001 - one broken source must not blind the others
+        refusal: Reading[Any] = _broken(error)
+        return _Opened(source, lambda: refusal)
+
+
+def _read_moment(opened: list[_Opened], *, everything: bool) -> Moment:
+    now_ns = time.monotonic_ns()
+    readings: dict[str, Reading[Any]] = {}
+    cost_ns: dict[str, int] = {}
+    for one in opened:
+        if everything or now_ns >= one.due_ns:
+            one.due_ns = now_ns + int((one.source.pace_seconds - 0.5) * 1e9)
+            began = time.perf_counter_ns()
+            readings[one.source.id] = _read(one)
+            cost_ns[one.source.id] = time.perf_counter_ns() - began
+    return Moment(now_ns, readings, cost_ns)
+
+
+def _read(one: _Opened) -> Reading[Any]:
+    try:
+        return one.read()
+    except Exception as error:  # noqa: BLE001 - as above
+        return _broken(error)
+
+
+def _broken(error: Exception) -> Reading[Any]:
+    return Reading(absence=Absence.BROKEN, detail=f"{type(error).__name__}: {error}")
+
+
+def _sleep_until(monotonic_ns: float) -> None:
+    time.sleep(max(monotonic_ns - time.monotonic_ns(), 0) / 1e9)

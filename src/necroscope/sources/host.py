@@ -1,0 +1,118 @@
+"""The only door to a machine's files: live `/`, a container's `/host`, or a recorded tree."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from necroscope.model.reading import Absence, Reading
+
+# The largest pseudo-file we read, /proc/interrupts of a 512-core machine, has some 10 MB.
+LARGEST_FILE_BYTES = 32 << 20
+
+_ABSENCE = {
+    errno.ENOENT: Absence.NOT_SUPPORTED,
+    errno.ENOTDIR: Absence.NOT_SUPPORTED,
+    errno.ENODEV: Absence.NOT_SUPPORTED,
+    errno.ENXIO: Absence.NOT_SUPPORTED,
+    errno.EOPNOTSUPP: Absence.SWITCHED_OFF,
+    errno.EACCES: Absence.NOT_PERMITTED,
+    errno.EPERM: Absence.NOT_PERMITTED,
+}
+
+
+def absence_of(error: OSError) -> Absence:
+    """Which kind of absence an errno stands for."""
+    return _ABSENCE.get(error.errno or 0, Absence.BROKEN)
+
+
+def missing(name: str, error: OSError) -> Reading[Any]:
+    """The reading that an OSError on `name` stands for."""
+    return Reading(absence=absence_of(error), detail=f"{name}: {error.strerror}")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A machine seen through its files."""
+
+    root: Path = Path("/")
+    is_live: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_live", _is_procfs(self.root / "proc"))
+
+    def path(self, name: str) -> Path:
+        """Where the file that the machine itself calls `name` is for us."""
+        return self.root / name.lstrip("/")
+
+    def read(self, name: str) -> Reading[str]:
+        """The text of one file, with errno turned into a reason rather than an exception."""
+        try:
+            data = read_whole(self.path(name))
+        except OSError as error:
+            return missing(name, error)
+        try:
+            return Reading(data.decode(), detail=name)
+        except UnicodeDecodeError:
+            return Reading(absence=Absence.BROKEN, detail=f"{name} is not text")
+
+    def names(self, folder: str) -> Reading[tuple[str, ...]]:
+        """The sorted names in a folder."""
+        try:
+            return Reading(tuple(sorted(os.listdir(self.path(folder)))), detail=folder)  # noqa: PTH208
+        except OSError as error:
+            return missing(folder, error)
+
+    def word(self, name: str) -> str:
+        """The text of a one-line file without its newline; empty where it cannot be read."""
+        return (self.read(name).value or "").strip()
+
+    def link_name(self, name: str) -> str:
+        """The last part of what a symbolic link points to; empty where there is none."""
+        try:
+            return self.path(name).readlink().name
+        except OSError:
+            return ""
+
+
+def _is_procfs(proc: Path) -> bool:
+    # The root of a mounted proc file system has inode 1; a recorded folder has any other.
+    try:
+        return proc.stat().st_ino == 1 and proc.is_mount()
+    except OSError:
+        return False
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a file, up to a bound. In small steps: the kernel refuses huge reads of its sysctls."""
+    # Non-blocking, so that a pipe in somebody's tree cannot hold us up.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        chunks: list[bytes] = []
+        while sum(map(len, chunks)) < LARGEST_FILE_BYTES and (chunk := os.read(descriptor, 1 << 16)):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    finally:
+        os.close(descriptor)
+
+
+def whole_lines(text: str) -> list[str]:
+    """The lines of a kernel file, or ValueError where it is empty or was cut in the middle of one."""
+    if not text:
+        raise ValueError("the file is empty")
+    if not text.endswith("\n"):
+        raise ValueError("the file ends in the middle of a line")
+    return text.splitlines()
+
+
+def parse_core_list(text: str) -> tuple[int, ...]:
+    """`0-3,8` as the kernel writes sets of cores."""
+    cores: list[int] = []
+    for part in text.strip().split(","):
+        if part:
+            first, _, last = part.partition("-")
+            cores.extend(range(int(first), int(last or first) + 1))
+    return tuple(cores)

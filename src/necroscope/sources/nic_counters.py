@@ -1,0 +1,96 @@
+"""The counters that each network driver keeps itself: what `ethtool -S` prints.
+
+Reads    the SIOCETHTOOL ioctl: driver information, names and values of the statistics
+Needs    the network namespace of the devices; no capability
+Costs    three ioctls per device, about 30 us each (virtio_net); some hardware takes 1 ms
+
+    total_resets: 3
+    suspected_poll_starvation: 2
+    queue_5_tx_missed_tx: 129
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import socket
+import struct
+from dataclasses import dataclass
+
+from necroscope.model.reading import Absence, Reading
+from necroscope.sources.host import Host, absence_of, missing
+from necroscope.sources.nic_queues import hardware_devices
+from necroscope.sources.source import Read, Source
+
+# From linux/sockios.h and linux/ethtool.h.
+SIOCETHTOOL = 0x8946
+ETHTOOL_GDRVINFO, ETHTOOL_GSTRINGS, ETHTOOL_GSTATS = 0x03, 0x1B, 0x1D
+ETH_SS_STATS = 1
+DRVINFO = struct.Struct("=I32s32s32s32s32s12sIIIII")
+NAME_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCounters:
+    """All counters of one device, in the driver's own names and order."""
+
+    device: str
+    driver: str
+    driver_version: str
+    firmware: str
+    values: tuple[tuple[str, int], ...]
+
+
+NicCounters = tuple[DeviceCounters, ...]
+
+
+def parse_names(block: bytes) -> tuple[str, ...]:
+    """The names in a string set: 32 bytes each, padded with zeros."""
+    chunks = (block[i : i + NAME_BYTES] for i in range(0, len(block), NAME_BYTES))
+    return tuple(chunk.split(b"\0", 1)[0].decode(errors="replace") for chunk in chunks)
+
+
+def open_nic_counters(host: Host) -> Read[NicCounters]:
+    """A reader of the driver counters of every hardware device."""
+
+    def read() -> Reading[NicCounters]:
+        if not host.is_live:
+            return Reading(absence=Absence.NOT_SUPPORTED, detail="a recorded tree has no driver to ask")
+        found = []
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+            for device, _, _ in hardware_devices(host):
+                try:
+                    found.append(_read_device(door, device))
+                except OSError as error:
+                    # A driver may keep no statistics; the other devices still count.
+                    if absence_of(error) is not Absence.SWITCHED_OFF:
+                        return missing(f"ethtool -S {device}", error)
+        if not found:
+            return Reading(absence=Absence.NOT_SUPPORTED, detail="no network device keeps driver counters")
+        return Reading(tuple(found))
+
+    return read
+
+
+def _read_device(door: socket.socket, device: str) -> DeviceCounters:
+    info = _ethtool(door, device, struct.pack("=I", ETHTOOL_GDRVINFO).ljust(DRVINFO.size, b"\0"))
+    fields = DRVINFO.unpack(info)
+    driver, version, firmware = (field.split(b"\0", 1)[0].decode(errors="replace") for field in fields[1:4])
+    count = fields[8]
+    request = struct.pack("=III", ETHTOOL_GSTRINGS, ETH_SS_STATS, count)
+    names = parse_names(_ethtool(door, device, request + bytes(NAME_BYTES * count))[12:])
+    stats = _ethtool(door, device, struct.pack("=II", ETHTOOL_GSTATS, count) + bytes(8 * count))
+    values = struct.unpack(f"={count}Q", stats[8:])
+    return DeviceCounters(device, driver, version, firmware, tuple(zip(names, values, strict=True)))
+
+
+def _ethtool(door: socket.socket, device: str, request: bytes) -> bytes:
+    buffer = array.array("B", request)
+    address, _ = buffer.buffer_info()
+    fcntl.ioctl(door, SIOCETHTOOL, struct.pack("16sP16x", device.encode(), address))
+    return buffer.tobytes()
+
+
+NIC_COUNTERS = Source(
+    "nic-counters", open_nic_counters, to_support="the host's network namespace (hostNetwork in Kubernetes)"
+)

@@ -1,0 +1,87 @@
+"""Threads by CPU time, and the core each ran on.
+
+Reads    /proc/PID/stat of all processes, /proc/PID/task/TID/stat of those that used CPU time
+Needs    nothing; with hidepid, CAP_SYS_PTRACE to see other users' processes
+Costs    one read per process, in the Rust core: about 12 us each (1,000 processes: 12 ms)
+
+A thread that ends between two readings takes its last fraction of a second with it. The core is the
+one it last ran on.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from necroscope._native import TaskScanner
+from necroscope.model.reading import Absence, Reading
+from necroscope.sources.host import Host, missing
+from necroscope.sources.source import Read, Source
+
+BUSIEST_KEPT = 64  # per reading: bounds memory on a node with thousands of runnable threads
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one thread used since the reading before."""
+
+    pid: int
+    tid: int
+    comm: str
+    core: int
+    user_ticks: int
+    system_ticks: int
+    unit: str  # the systemd unit it runs in; empty where unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """How many processes there are, and the busiest threads, busiest first."""
+
+    count: int
+    tasks: tuple[Task, ...]
+
+
+def parse_unit(text: str) -> str:
+    """The innermost systemd unit in a /proc/PID/cgroup file."""
+    for line in text.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "name=systemd") and path != "/":
+            units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
+            if units:
+                return units[-1]
+    return ""
+
+
+def open_processes(host: Host) -> Read[Processes]:
+    """A reader of the busiest threads; its first reading is the baseline and has none."""
+    scanner = TaskScanner(host.path("/proc"))
+
+    def read() -> Reading[Processes]:
+        try:
+            count, rows = scanner.scan(BUSIEST_KEPT)
+        except OSError as error:
+            return missing("/proc", error)
+        if not count:
+            return Reading(absence=Absence.NOT_SUPPORTED, detail="no process is visible in /proc")
+        tasks = tuple(
+            Task(pid, tid, comm, core, user, system, unit_of(host, pid))
+            for pid, tid, comm, core, user, system in rows
+        )
+        return Reading(Processes(count, tasks))
+
+    return read
+
+
+def unit_of(host: Host, pid: int) -> str:
+    """The systemd unit a process runs in; empty where unknown."""
+    return host.read(f"/proc/{pid}/cgroup").parsed(parse_unit).value or ""
+
+
+PROCESSES = Source(
+    "processes",
+    open_processes,
+    to_permit="CAP_SYS_PTRACE, or a /proc mounted without hidepid",
+    to_support="the host's PID namespace (hostPID in Kubernetes)",
+)

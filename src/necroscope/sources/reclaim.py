@@ -1,0 +1,78 @@
+"""Work the kernel did to get memory back.
+
+Reads    /proc/vmstat, /proc/meminfo
+Needs    nothing
+Costs    two reads: 0.2 ms
+
+    allocstall_normal 0
+    pgscan_kswapd 163840
+    pgscan_direct 0
+    oom_kill 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from necroscope.model.reading import Reading
+from necroscope.sources.host import Host, whole_lines
+from necroscope.sources.source import Read, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Reclaim:
+    """Counts since boot, in pages, and what is left."""
+
+    scanned_by_kswapd: int
+    scanned_directly: int  # by the tasks that wanted memory, which wait for it meanwhile
+    stolen_by_kswapd: int
+    stolen_directly: int
+    allocation_stalls: int
+    oom_kills: int
+    available_bytes: int
+    total_bytes: int
+
+
+def parse_vmstat(text: str) -> dict[str, int]:
+    """Parse /proc/vmstat into its counters."""
+    return {name: int(value) for name, value in (line.split() for line in whole_lines(text))}
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """Parse /proc/meminfo into bytes by field."""
+    fields = {}
+    for line in whole_lines(text):
+        name, _, rest = line.partition(":")
+        value, *unit = rest.split()
+        fields[name] = int(value) * (1024 if unit == ["kB"] else 1)
+    return fields
+
+
+def open_reclaim(host: Host) -> Read[Reclaim]:
+    """A reader of the reclaim counters."""
+
+    def read() -> Reading[Reclaim]:
+        memory = host.read("/proc/meminfo").parsed(parse_meminfo)
+        if memory.value is None:
+            return memory.without_value()
+        meminfo = memory.value
+
+        def join(vmstat: dict[str, int]) -> Reclaim:
+            return Reclaim(
+                scanned_by_kswapd=vmstat["pgscan_kswapd"],
+                scanned_directly=vmstat["pgscan_direct"],
+                stolen_by_kswapd=vmstat["pgsteal_kswapd"],
+                stolen_directly=vmstat["pgsteal_direct"],
+                # One counter per zone since Linux 4.10, one for all before.
+                allocation_stalls=sum(n for name, n in vmstat.items() if name.startswith("allocstall")),
+                oom_kills=vmstat.get("oom_kill", 0),  # since Linux 4.13
+                available_bytes=meminfo["MemAvailable"],
+                total_bytes=meminfo["MemTotal"],
+            )
+
+        return host.read("/proc/vmstat").parsed(parse_vmstat).parsed(join)
+
+    return read
+
+
+RECLAIM = Source("reclaim", open_reclaim)

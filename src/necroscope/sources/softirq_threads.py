@@ -1,0 +1,83 @@
+"""How long the softirq thread of every core waited to run.
+
+Reads    /proc/PID/schedstat of ksoftirqd/N, and of napi/DEVICE-ID where NAPI is threaded
+Needs    a kernel with CONFIG_SCHED_INFO (schedstats or task delay accounting)
+Costs    one small read per core, about 10 us each
+
+The second number is the time spent runnable but not running. It is the best cheap evidence that a
+core could not run its network work; the kernel adds it when the thread runs at last, so a stall
+shows up in the second in which it ended.
+
+    86093441 20451127 2154
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from necroscope.model.reading import Absence, Reading
+from necroscope.sources.host import Host
+from necroscope.sources.source import Read, Source
+
+KSOFTIRQD = re.compile(r"ksoftirqd/(?P<core>\d+)")
+NAPI = re.compile(r"napi/(?P<device>.+)-\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class SoftirqThread:
+    """One kernel thread that runs softirqs. A NAPI thread belongs to a device, not to a core."""
+
+    pid: int
+    name: str
+    core: int | None
+    run_delay_ns: int
+
+
+SoftirqThreads = tuple[SoftirqThread, ...]
+
+
+def parse_run_delay(text: str) -> int:
+    """Nanoseconds runnable but not running, from /proc/PID/schedstat."""
+    fields = text.split()
+    if len(fields) != 3:
+        raise ValueError(f"{len(fields)} fields, not 3")
+    return int(fields[1])
+
+
+def open_softirq_threads(host: Host) -> Read[SoftirqThreads]:
+    """A reader of the run delay of every softirq thread; the threads are looked up once."""
+    threads = _find_threads(host)
+
+    def read() -> Reading[SoftirqThreads]:
+        found = []
+        for pid, name, core in threads:
+            delay = host.read(f"/proc/{pid}/schedstat").parsed(parse_run_delay)
+            if delay.value is None:
+                return delay.without_value()
+            found.append(SoftirqThread(pid, name, core, delay.value))
+        if not found:
+            return Reading(absence=Absence.NOT_SUPPORTED, detail="no ksoftirqd thread is visible in /proc")
+        return Reading(tuple(found))
+
+    return read
+
+
+def _find_threads(host: Host) -> list[tuple[int, str, int | None]]:
+    threads: list[tuple[int, str, int | None]] = []
+    for entry in host.names("/proc").value or ():
+        if not entry.isdigit():
+            continue
+        name = host.word(f"/proc/{entry}/comm")
+        if match := KSOFTIRQD.fullmatch(name):
+            threads.append((int(entry), name, int(match["core"])))
+        elif NAPI.fullmatch(name):
+            threads.append((int(entry), name, None))
+    return threads
+
+
+SOFTIRQ_THREADS = Source(
+    "softirq-threads",
+    open_softirq_threads,
+    to_support="the host's PID namespace (hostPID in Kubernetes) and a kernel with CONFIG_SCHED_INFO",
+)
