@@ -62,7 +62,7 @@ check: .venv/set-up-dev ## lint and type-check
 
 .PHONY: bench
 bench: .venv/set-up-dev ## the benchmarks, each with a ratio to its target
-	for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
+	for file in benchmarks/bench_*.py; do PYTHONPATH=. $(BIN)/python $$file; done
 
 .PHONY: format
 format: .venv/set-up-dev ## format Python and Rust

@@ -9,7 +9,7 @@ import argparse
 
 from necroscope.cli.answer import Answer
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "fish")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

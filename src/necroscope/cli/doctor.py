@@ -68,6 +68,7 @@ def _document(segment: Segment, examination: Examination) -> dict[str, Any]:
         "findings": [finding_document(finding) for finding in examination.findings],
         "diagnosis": None,
         "events": [event_document(event, segment) for event in examination.events],
+        "seen": [asdict(fact) for fact in examination.seen],
         "checked": examination.checked,
         "not_checked": [asdict(row) for row in examination.not_checked],
         "sources": [_cost_document(source.id, segment) for source in SOURCES],
@@ -123,6 +124,10 @@ def _text(screen: Screen, segment: Segment, examination: Examination) -> Iterato
         yield ""
         names = " ".join(dict.fromkeys(finding.id for finding in examination.findings))
         yield screen.wrap(f"More: necroscope explain {names}", hanging=6)
+    if examination.seen:
+        yield ""
+        yield screen.paint("Seen", "bold")
+        yield screen.table((fact.name, value_text(fact)) for fact in examination.seen)
     if examination.not_checked:
         yield ""
         yield screen.paint("Not checked", "bold")

@@ -22,7 +22,7 @@ VERBS = {
     "doctor": "look at this node now: verdict, evidence, what to do, what could not be checked",
     "explain": "the manual page of a finding, event, rule, source or error",
     "list": "what there is: sources, detectors, events, rules, thresholds, remedies",
-    "completions": "print a completion script for bash, zsh or tcsh",
+    "completions": "print a completion script for bash, zsh or fish",
 }
 HEAD = """
   necroscope doctor                    what is wrong with this node, in ten seconds

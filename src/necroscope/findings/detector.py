@@ -43,6 +43,7 @@ class Detector:
     look: Look
     needs: tuple[Source[Any], ...]  # without any of these it cannot look
     uses: tuple[Source[Any], ...]  # with these it sees more
+    readings_needed: int  # 2: it compares moments, 1: one is enough
 
     @property
     def doc(self) -> str:
@@ -51,11 +52,11 @@ class Detector:
 
 
 def detector(
-    id: str, *, needs: tuple[Source[Any], ...], uses: tuple[Source[Any], ...] = ()
+    id: str, *, needs: tuple[Source[Any], ...], uses: tuple[Source[Any], ...] = (), readings_needed: int = 2
 ) -> Callable[[Look], Detector]:
     """Declare a function as a detector. Its docstring is its manual page."""
 
     def declare(look: Look) -> Detector:
-        return Detector(id, look, needs, uses)
+        return Detector(id, look, needs, uses, readings_needed)
 
     return declare

@@ -5,6 +5,7 @@ from __future__ import annotations
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.detector import Case, Detector
 from necroscope.findings.kernel_log_events import find_events
+from necroscope.findings.seen import seen
 from necroscope.findings.thresholds import Thresholds
 from necroscope.model.examination import Examination, NotChecked
 from necroscope.model.finding import Finding
@@ -19,7 +20,7 @@ def examine(segment: Segment, thresholds: Thresholds) -> Examination:
     not_checked = missing_sources(segment)
     checked = []
     for detector in DETECTORS:
-        if any(segment.absence(source) for source in detector.needs):
+        if any(len(segment.series(source)) < detector.readings_needed for source in detector.needs):
             continue
         try:
             findings.extend(detector.look(case))
@@ -27,17 +28,27 @@ def examine(segment: Segment, thresholds: Thresholds) -> Examination:
         except Exception as error:  # noqa: BLE001 - one broken detector must not silence the others
             not_checked.append(_broken(detector, error))
     findings.sort(key=lambda finding: finding.severity.rank)
-    return Examination(tuple(findings), case.events, tuple(not_checked), tuple(checked))
+    return Examination(tuple(findings), case.events, tuple(seen(segment)), tuple(not_checked), tuple(checked))
 
 
 def missing_sources(segment: Segment) -> list[NotChecked]:
     """Every source that gave too little, with the detectors that would have looked at it."""
     missing = []
     for source in SOURCES:
+        lookers = [detector for detector in DETECTORS if source in (*detector.needs, *detector.uses)]
+        affects = tuple(detector.id for detector in lookers)
+        needed = max(
+            (detector.readings_needed for detector in lookers if source in detector.needs), default=1
+        )
         reading = segment.absence(source)
         if reading and reading.absence:
-            affects = tuple(d.id for d in DETECTORS if source in (*d.needs, *d.uses))
-            missing.append(NotChecked(source.id, reading.reason, source.hint(reading.absence), affects))
+            hint = source.hint(reading.absence) if segment.is_live else "look at the running machine"
+            missing.append(NotChecked(source.id, reading.reason, hint, affects))
+        elif len(segment.series(source)) < needed:
+            hint = "look at the running machine"
+            missing.append(
+                NotChecked(source.id, "only one moment was seen, and a rate needs two", hint, affects)
+            )
     return missing
 
 

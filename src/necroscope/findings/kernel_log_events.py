@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from necroscope.model.event import Event
+from necroscope.model.finding import Evidence
 from necroscope.recording.segment import Segment
 from necroscope.sources.kernel_log import KERNEL_LOG, LogLine
 from necroscope.sources.nic_queues import NIC_QUEUES
@@ -129,6 +130,7 @@ def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def origin(event: Event) -> str:
-    """Where an event was read, for its evidence."""
-    return "kernel log, written by a program" if event.from_user_space else "kernel log"
+def line_evidence(event: Event) -> Evidence:
+    """The line behind an event; one that a program wrote is marked as such."""
+    by_program = " (written by a program)" if event.from_user_space else ""
+    return Evidence(f"{event.rule}{by_program}", event.text, "line", f"kernel log{by_program}")

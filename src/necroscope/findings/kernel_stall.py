@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import origin
+from necroscope.findings.kernel_log_events import line_evidence
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -23,7 +23,7 @@ SEVERITY = {
 }
 
 
-@detector("kernel-stall", needs=(KERNEL_LOG,))
+@detector("kernel-stall", needs=(KERNEL_LOG,), readings_needed=1)
 def kernel_stall(case: Case) -> Iterator[Finding]:
     """The kernel log reports a lockup, a stall, a hung task, or a hog.
 
@@ -39,8 +39,7 @@ def kernel_stall(case: Case) -> Iterator[Finding]:
         by_kind[event.kind].append(event)
     for kind, events in by_kind.items():
         evidence = [Evidence("events", len(events), "events", "kernel log")]
-        for event in events[-LINES_NAMED:]:
-            evidence.append(Evidence(event.rule, event.text, "line", origin(event)))
+        evidence.extend(map(line_evidence, events[-LINES_NAMED:]))
         cores = sorted({event.core for event in events if event.core is not None})
         evidence.extend(Evidence("core", core, "", "kernel log") for core in cores)
         where = f" on core {', '.join(map(str, cores))}" if cores else ""

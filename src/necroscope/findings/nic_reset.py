@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import origin
+from necroscope.findings.kernel_log_events import line_evidence
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -32,7 +32,7 @@ RESET_COUNTERS = frozenset(
 )
 
 
-@detector("nic-reset", needs=(KERNEL_LOG,), uses=(NIC_QUEUES, NIC_TIMEOUTS, NIC_COUNTERS))
+@detector("nic-reset", needs=(KERNEL_LOG,), uses=(NIC_QUEUES, NIC_TIMEOUTS, NIC_COUNTERS), readings_needed=1)
 def nic_reset(case: Case) -> Iterator[Finding]:
     """A network device saw a queue stuck, was reset, or could not be reset.
 
@@ -72,8 +72,7 @@ def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Find
             "kernel log",
         ),
     ]
-    for event in trouble[-EVENTS_NAMED:]:
-        evidence.append(Evidence(event.rule, event.text, "line", origin(event)))
+    evidence.extend(map(line_evidence, trouble[-EVENTS_NAMED:]))
     queues = sorted({event.queue for event in trouble if event.queue is not None})
     for queue in queues:
         evidence.append(Evidence("queue", queue, "", "kernel log"))

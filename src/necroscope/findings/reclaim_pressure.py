@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import origin
+from necroscope.findings.kernel_log_events import line_evidence
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.recording.segment import Segment, Step
@@ -73,7 +73,7 @@ def _killing(kills: list[Event]) -> Finding:
         summary=f"the node ran out of memory: the kernel killed {kills[-1].process} (pid {kills[-1].pid})",
         evidence=(
             Evidence("processes killed for memory", len(kills), "processes", "kernel log"),
-            Evidence(kills[-1].rule, kills[-1].text, "line", origin(kills[-1])),
+            line_evidence(kills[-1]),
         ),
         advice=("read what it was killed for: dmesg --ctime | grep -B 40 'Out of memory'",),
     )

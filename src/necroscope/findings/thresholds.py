@@ -56,7 +56,7 @@ def load_thresholds(config: Path | None) -> Thresholds:
                     f"{path}: there is no threshold '{full.rstrip('.')}'",
                     hint="necroscope list thresholds prints all of them",
                 )
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
                 raise ConfigError(f"{path}: {full} = {value!r} is not a number of 0 or more")
             values[full] = float(value)
     return values

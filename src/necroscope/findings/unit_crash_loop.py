@@ -9,7 +9,7 @@ from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.units import UNITS, Unit
 
 
-@detector("unit-crash-loop", needs=(UNITS,))
+@detector("unit-crash-loop", needs=(UNITS,), readings_needed=1)
 def unit_crash_loop(case: Case) -> Iterator[Finding]:
     """A service keeps failing and being restarted, one finding for each such service.
 

@@ -9,7 +9,7 @@ from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
 
-@detector("zombie-memory-cgroups", needs=(MEMORY_CGROUPS,))
+@detector("zombie-memory-cgroups", needs=(MEMORY_CGROUPS,), readings_needed=1)
 def zombie_memory_cgroups(case: Case) -> Iterator[Finding]:
     """The kernel tracks many memory cgroups that were removed but cannot be freed.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from necroscope.model.event import Event
-from necroscope.model.finding import Finding
+from necroscope.model.finding import Evidence, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,10 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Findings, worst first; the events behind them; and what could not be looked at."""
+    """Findings, worst first; the events behind them; what was seen; what could not be looked at."""
 
     findings: tuple[Finding, ...]
     events: tuple[Event, ...]
+    seen: tuple[Evidence, ...]
     not_checked: tuple[NotChecked, ...]
     checked: tuple[str, ...]  # the detectors that ran

@@ -33,9 +33,12 @@ class Reading(Generic[T]):
         if self.value is None:
             return self.without_value()
         try:
-            return Reading(parse(self.value))
-        except (ValueError, IndexError, KeyError) as error:
-            return Reading(absence=Absence.BROKEN, detail=f"{self.detail}: {error}".removeprefix(": "))
+            return Reading(parse(self.value), detail=self.detail)
+        except KeyError as error:
+            what = f"no {error}"
+        except (ValueError, IndexError) as error:
+            what = str(error)
+        return Reading(absence=Absence.BROKEN, detail=f"{self.detail}: {what}".removeprefix(": "))
 
     def without_value(self) -> Reading[Any]:
         """The same absence, as the reading of something that would have been made from this value."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 from necroscope.model.labels import Labels
-from necroscope.model.reading import Absence, Reading
+from necroscope.model.reading import Reading
 from necroscope.recording.clock import Anchor
 from necroscope.sources.source import Source
 
@@ -93,12 +93,6 @@ class Segment:
         return Step(series[0], series[-1]) if len(series) > 1 else None
 
     def absence(self, source: Source[T]) -> Reading[T] | None:
-        """Why a source gave too little to work with; None where it gave enough."""
-        values = len(self.series(source))
-        if values > 1 or (values == 1 and not source.moves):
-            return None
-        missing = [r for m in self.moments if (r := m.readings.get(source.id)) and r.value is None]
-        if missing:
-            return missing[-1]
-        detail = "only one moment was seen, and a change needs two"
-        return Reading(absence=Absence.NOT_SUPPORTED, detail=detail)
+        """Why a source gave no value at all; None where it gave one."""
+        readings = [reading for moment in self.moments if (reading := moment.readings.get(source.id))]
+        return readings[-1] if readings and all(reading.value is None for reading in readings) else None

@@ -10,14 +10,20 @@ only this file tells. `tmpfs` on /sys/fs/cgroup says neither v1 nor v2.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host, missing, whole_lines
+from necroscope.sources.host import Host, missing, only_line, whole_lines
 
 # The root directory of a real cgroup hierarchy, not of a cgroup namespace, has this inode number.
 ROOT_INODE = 1
+
+# Options of a v1 mount that are neither a controller nor the name of a hierarchy.
+NOT_CONTROLLERS = re.compile(
+    r"rw|ro|xattr|noprefix|clone_children|cpuset_v2_mode|favordynmods|seclabel|release_agent=.*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,12 @@ def parse_mountinfo(text: str) -> tuple[Hierarchy, ...]:
         if not separator:
             raise ValueError("a mountinfo line without its separator")
         kind, _, options = after.split(" ", 2)
-        mount = before.split()[4].encode().decode("unicode_escape")
+        # Blanks and backslashes are written as octal numbers.
+        mount = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), before.split(" ")[4])
         if kind == "cgroup2":
             found.setdefault((2, ()), Hierarchy(2, mount, ()))
         elif kind == "cgroup":
-            names = tuple(o for o in options.split(",") if o not in ("rw", "ro", "xattr", "clone_children"))
+            names = tuple(o for o in options.split(",") if not NOT_CONTROLLERS.fullmatch(o))
             found.setdefault((1, names), Hierarchy(1, mount, names))
     return tuple(found.values())
 
@@ -64,7 +71,10 @@ def find_hierarchy(host: Host, controller: str) -> Reading[Hierarchy]:
     if hierarchies.value is None:
         return hierarchies.without_value()
     for hierarchy in sorted(hierarchies.value, key=lambda h: h.version):
-        if controller in (hierarchy.controllers or _controllers_v2(host, hierarchy)):
+        controllers = _controllers(host, hierarchy)
+        if controllers.value is None:
+            return controllers.without_value()
+        if controller in controllers.value:
             return refuse_namespaced(host, hierarchy)
     return Reading(
         absence=Absence.SWITCHED_OFF, detail=f"no mounted cgroup hierarchy has the {controller} controller"
@@ -87,5 +97,8 @@ def refuse_namespaced(host: Host, hierarchy: Hierarchy) -> Reading[Hierarchy]:
     return Reading(hierarchy)
 
 
-def _controllers_v2(host: Host, hierarchy: Hierarchy) -> tuple[str, ...]:
-    return tuple(host.word(f"{hierarchy.mount}/cgroup.controllers").split())
+def _controllers(host: Host, hierarchy: Hierarchy) -> Reading[tuple[str, ...]]:
+    if hierarchy.version == 1:
+        return Reading(hierarchy.controllers)
+    names = host.read(f"{hierarchy.mount}/cgroup.controllers").parsed(only_line)
+    return names.parsed(lambda line: tuple(line.split()))

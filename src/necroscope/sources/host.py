@@ -13,25 +13,29 @@ from necroscope.model.reading import Absence, Reading
 # The largest pseudo-file we read, /proc/interrupts of a 512-core machine, has some 10 MB.
 LARGEST_FILE_BYTES = 32 << 20
 
+# The largest number of cores that any Linux can be built for.
+MOST_CORES = 8192
+
 _ABSENCE = {
-    errno.ENOENT: Absence.NOT_SUPPORTED,
-    errno.ENOTDIR: Absence.NOT_SUPPORTED,
     errno.ENODEV: Absence.NOT_SUPPORTED,
     errno.ENXIO: Absence.NOT_SUPPORTED,
     errno.EOPNOTSUPP: Absence.SWITCHED_OFF,
-    errno.EACCES: Absence.NOT_PERMITTED,
-    errno.EPERM: Absence.NOT_PERMITTED,
 }
 
 
 def absence_of(error: OSError) -> Absence:
-    """Which kind of absence an errno stands for."""
+    """Which kind of absence an error stands for."""
+    # By class first: an error that the Rust core raises carries no errno.
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return Absence.NOT_SUPPORTED
+    if isinstance(error, PermissionError):
+        return Absence.NOT_PERMITTED
     return _ABSENCE.get(error.errno or 0, Absence.BROKEN)
 
 
 def missing(name: str, error: OSError) -> Reading[Any]:
     """The reading that an OSError on `name` stands for."""
-    return Reading(absence=absence_of(error), detail=f"{name}: {error.strerror}")
+    return Reading(absence=absence_of(error), detail=f"{name}: {error.strerror or error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +71,14 @@ class Host:
             return missing(folder, error)
 
     def word(self, name: str) -> str:
-        """The text of a one-line file without its newline; empty where it cannot be read."""
-        return (self.read(name).value or "").strip()
+        """The line of a one-line file; empty where it cannot be read."""
+        return (self.read(name).parsed(only_line).value or "").strip()
 
     def link_name(self, name: str) -> str:
-        """The last part of what a symbolic link points to; empty where there is none."""
+        """The name of what a symbolic link leads to in the end; empty where there is nothing."""
         try:
-            return self.path(name).readlink().name
-        except OSError:
+            return self.path(name).resolve(strict=True).name
+        except (OSError, RuntimeError):  # RuntimeError: a loop of links
             return ""
 
 
@@ -105,7 +109,15 @@ def whole_lines(text: str) -> list[str]:
         raise ValueError("the file is empty")
     if not text.endswith("\n"):
         raise ValueError("the file ends in the middle of a line")
-    return text.splitlines()
+    return text[:-1].split("\n")  # splitlines() would also cut at form feeds and the like
+
+
+def only_line(text: str) -> str:
+    """The line of a one-line kernel file."""
+    lines = whole_lines(text)
+    if len(lines) > 1:
+        raise ValueError(f"{len(lines)} lines, not 1")
+    return lines[0]
 
 
 def parse_core_list(text: str) -> tuple[int, ...]:
@@ -114,5 +126,7 @@ def parse_core_list(text: str) -> tuple[int, ...]:
     for part in text.strip().split(","):
         if part:
             first, _, last = part.partition("-")
+            if int(last or first) >= MOST_CORES:
+                raise ValueError(f"no Linux has a core {last or first}")
             cores.extend(range(int(first), int(last or first) + 1))
     return tuple(cores)

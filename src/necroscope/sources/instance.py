@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
-from necroscope.sources.host import Host, parse_core_list
+from necroscope.sources.host import Host, only_line, parse_core_list
 from necroscope.sources.source import Read, Source
 
 METADATA_ENDPOINT = "http://169.254.169.254"
@@ -63,10 +63,13 @@ def open_instance(host: Host) -> Read[Labels]:
 
 def read_ec2_identity() -> dict[str, str]:
     """The instance identity document of IMDSv2; empty where nothing answers in time."""
-    address = urlsplit(os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or METADATA_ENDPOINT)
-    door = http.client.HTTPConnection(
-        address.hostname or "", address.port or 80, timeout=METADATA_TIMEOUT_SECONDS
-    )
+    try:
+        address = urlsplit(os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or METADATA_ENDPOINT)
+        door = http.client.HTTPConnection(
+            address.hostname or "", address.port or 80, timeout=METADATA_TIMEOUT_SECONDS
+        )
+    except (ValueError, http.client.HTTPException):  # not an address
+        return {}
     try:
         door.request("PUT", "/latest/api/token", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"})
         token = door.getresponse().read().decode()
@@ -79,7 +82,8 @@ def read_ec2_identity() -> dict[str, str]:
         return {}
     finally:
         door.close()
-    return {name: value for name, value in document.items() if isinstance(value, str)}
+    fields = document.items() if isinstance(document, dict) else ()
+    return {name: value for name, value in fields if isinstance(value, str)}
 
 
 def _on_ec2(host: Host) -> bool:
@@ -92,7 +96,8 @@ def _on_ec2(host: Host) -> bool:
 
 
 def _count_cores(host: Host, which: str) -> int:
-    return len(host.read(f"/sys/devices/system/cpu/{which}").parsed(parse_core_list).value or ())
+    cores = host.read(f"/sys/devices/system/cpu/{which}").parsed(only_line).parsed(parse_core_list)
+    return len(cores.value or ())
 
 
-INSTANCE = Source("instance", open_instance, pace_seconds=3600, moves=False)
+INSTANCE = Source("instance", open_instance, pace_seconds=3600)

@@ -42,6 +42,8 @@ def parse_interrupts(text: str) -> Interrupts:
         if not label.strip().isdigit():
             continue
         fields = rest.split(None, len(cores))
+        if len(fields) < len(cores):
+            raise ValueError(f"interrupt {label.strip()} has {len(fields)} counts for {len(cores)} cores")
         counts = tuple((core, int(n)) for core, n in zip(cores, fields, strict=False) if n != "0")
         # After the counts: chip, hardware number and trigger, then the names, which may hold spaces.
         description = fields[len(cores)] if len(fields) > len(cores) else ""

@@ -19,18 +19,21 @@ import os
 import re
 import stat
 import subprocess
+import weakref
 from collections.abc import Callable
 from ctypes import CDLL, create_string_buffer, get_errno
 from dataclasses import dataclass
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import LARGEST_FILE_BYTES, Host, missing
+from necroscope.sources.host import Host, missing, whole_lines
 from necroscope.sources.source import Read, Source
 
 RECORD = re.compile(r"(?P<priority>\d+),(?P<sequence>\d+),(?P<us>\d+),[^;]*;(?P<text>.*)")
 SYSLOG_LINE = re.compile(r"<(?P<priority>\d+)>\[ *(?P<s>\d+)\.(?P<us>\d{6})\](?:\[ *[TC]\d+\])? (?P<text>.*)")
+ESCAPES = re.compile(r"(?:\\x[0-9a-f]{2})+")
 SYSLOG_READ_ALL, SYSLOG_SIZE_BUFFER = 3, 10
 RECORD_BYTES = 8192  # the kernel's own limit for one record
+KMSG_DEVICE = os.makedev(1, 11)  # a container may have /dev/null or a console in its place
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,25 @@ def parse_record(record: str) -> LogLine | None:
     match = RECORD.match(record)
     if not match:
         return None
-    text = re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), match["text"])
+    # Every byte that is not printable ASCII is escaped by itself, those of one UTF-8 letter too.
+    text = ESCAPES.sub(
+        lambda m: bytes.fromhex(m[0].replace("\\x", "")).decode(errors="replace"), match["text"]
+    )
     return LogLine(int(match["us"]) * 1000, text, int(match["priority"]) >> 3, int(match["sequence"]))
+
+
+def parse_recorded(text: str) -> tuple[LogLine, ...]:
+    """Records of /dev/kmsg one after the other, as a recorded tree has them in a plain file."""
+    lines = tuple(line for record in whole_lines(text) if (line := parse_record(record)))
+    if not lines:
+        raise ValueError("a plain file without kernel log records")
+    return lines
 
 
 def parse_syslog(text: str) -> list[LogLine]:
     """What the syslog call returns; its lines have no sequence, so their place stands in for it."""
     lines = []
-    for number, line in enumerate(text.splitlines()):
+    for number, line in enumerate(text.split("\n")):
         if match := SYSLOG_LINE.match(line):
             time_ns = int(match["s"]) * 10**9 + int(match["us"]) * 1000
             lines.append(LogLine(time_ns, match["text"], int(match["priority"]) >> 3, number))
@@ -74,8 +88,10 @@ def parse_syslog(text: str) -> list[LogLine]:
 def parse_journal(text: str) -> list[LogLine]:
     """What `journalctl --output=json` prints, one object a line."""
     lines = []
-    for number, line in enumerate(text.splitlines()):
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else ()):
         entry = json.loads(line)
+        if not isinstance(entry, dict):
+            raise ValueError(f"line {number + 1} is no object")
         message = entry.get("MESSAGE") or ""
         if isinstance(message, list):  # the journal's way to write bytes that are not UTF-8
             message = bytes(message).decode(errors="replace")
@@ -95,20 +111,25 @@ def open_kernel_log(host: Host) -> Read[KernelLog]:
     # Of several reasons, a missing permission is the one a person can do something about.
     permission = [r for r in refusals if r.absence is Absence.NOT_PERMITTED]
     detail = "; ".join(r.detail for r in refusals)
-    refusal = Reading[KernelLog](absence=(permission or refusals)[0].absence, detail=detail)
+    refusal: Reading[KernelLog] = Reading(absence=(permission or refusals)[0].absence, detail=detail)
     return lambda: refusal
 
 
 def _open_kmsg(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
     path = host.path("/dev/kmsg")
     try:
+        status = path.stat()
+        if stat.S_ISREG(status.st_mode):
+            return _open_recorded(host)
+        if not stat.S_ISCHR(status.st_mode) or status.st_rdev != KMSG_DEVICE:
+            return Reading(absence=Absence.BROKEN, detail="/dev/kmsg is not the kernel's log device")
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return _read_recorded(host, descriptor)
-        os.lseek(descriptor, 0, os.SEEK_DATA)
-        return _follow_kmsg(descriptor)
     except OSError as error:
         return missing("/dev/kmsg", error)
+    os.lseek(descriptor, 0, os.SEEK_DATA)
+    read = _follow_kmsg(descriptor)
+    weakref.finalize(read, os.close, descriptor)
+    return read
 
 
 def _follow_kmsg(descriptor: int) -> Read[KernelLog]:
@@ -123,24 +144,21 @@ def _follow_kmsg(descriptor: int) -> Read[KernelLog]:
             except BrokenPipeError:  # the ring went around; the next read gives the oldest line left
                 lost += 1
                 continue
+            except OSError as error:
+                return missing("/dev/kmsg", error)
             if line := parse_record(record.decode(errors="replace")):
                 lines.append(line)
 
     return read
 
 
-def _read_recorded(host: Host, descriptor: int) -> Read[KernelLog]:
-    """A recorded tree has the records in a plain file."""
-    with os.fdopen(descriptor, "rb") as file:
-        text = file.read(LARGEST_FILE_BYTES).decode(errors="replace")
-    lines = tuple(line for record in text.splitlines() if (line := parse_record(record)))
-    pending = [lines]
+def _open_recorded(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
+    recorded = host.read("/dev/kmsg").parsed(parse_recorded)
+    if recorded.value is None:
+        return recorded.without_value()
+    pending = [recorded.value]
 
     def read() -> Reading[KernelLog]:
-        if not lines:
-            return Reading(
-                absence=Absence.BROKEN, detail="/dev/kmsg: a plain file without kernel log records"
-            )
         return Reading(KernelLog(pending.pop() if pending else (), 0, "/dev/kmsg (recorded)"))
 
     return read
@@ -150,19 +168,20 @@ def _open_syslog(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
     if not host.is_live:
         return Reading(absence=Absence.NOT_SUPPORTED, detail="syslog call: not the running machine")
 
-    def fetch() -> list[LogLine]:
+    def fetch() -> Reading[list[LogLine]]:
         libc = CDLL(None, use_errno=True)
         size = libc.klogctl(SYSLOG_SIZE_BUFFER, None, 0)
         buffer = create_string_buffer(max(size, 1))
         read = libc.klogctl(SYSLOG_READ_ALL, buffer, size) if size >= 0 else -1
         if read < 0:
-            raise OSError(get_errno(), os.strerror(get_errno()))
-        return parse_syslog(buffer.raw[:read].decode(errors="replace"))
+            return missing("syslog call", OSError(get_errno(), os.strerror(get_errno())))
+        lines = parse_syslog(buffer.raw[:read].decode(errors="replace"))
+        if read and not lines:
+            return Reading(
+                absence=Absence.SWITCHED_OFF, detail="syslog call: lines without a time (printk.time)"
+            )
+        return Reading(lines)
 
-    try:
-        fetch()
-    except OSError as error:
-        return missing("syslog call", error)
     return _new_lines(fetch, "syslog call")
 
 
@@ -170,36 +189,53 @@ def _open_journal(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
     command = ["journalctl", "--dmesg", "--output=json", "--no-pager", "--quiet"]
     command += ["--boot"] if host.is_live else [f"--root={host.root}"]
 
-    def fetch() -> list[LogLine]:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return parse_journal(done.stdout)
+    def fetch() -> Reading[list[LogLine]]:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+            lines = parse_journal(done.stdout)
+        except OSError as error:
+            return Reading(absence=Absence.NOT_SUPPORTED, detail=f"journalctl: {error.strerror}")
+        except (subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+            return Reading(absence=Absence.BROKEN, detail=f"journalctl: {error}")
+        if not lines:
+            absence = Absence.NOT_PERMITTED if host.is_live else Absence.NOT_SUPPORTED
+            return Reading(absence=absence, detail="journalctl shows no kernel line")
+        return Reading(lines)
 
-    try:
-        lines = fetch()
-    except OSError as error:
-        return Reading(absence=Absence.NOT_SUPPORTED, detail=f"journalctl: {error.strerror}")
-    except (subprocess.SubprocessError, ValueError) as error:
-        return Reading(absence=Absence.BROKEN, detail=f"journalctl: {error}")
-    if not lines:
-        return Reading(absence=Absence.NOT_PERMITTED, detail="journalctl shows no kernel line")
     return _new_lines(fetch, "journalctl")
 
 
-def _new_lines(fetch: Callable[[], list[LogLine]], way: str) -> Read[KernelLog]:
-    """For ways that give the whole log each time: what comes after the last line seen."""
-    seen = [0]  # lines already handed on that carry the newest time
-    newest = [-1]
+def _new_lines(fetch: Callable[[], Reading[list[LogLine]]], way: str) -> Read[KernelLog] | Reading[KernelLog]:
+    """For ways that give the whole log each time: a reader of what came since, or why they give none."""
+    first = fetch()
+    if first.value is None:
+        return first.without_value()
+    before: list[LogLine] = []
 
     def read() -> Reading[KernelLog]:
-        lines = fetch()
-        later = [line for line in lines if line.time_ns >= newest[0]]
-        fresh = later[seen[0] :]
-        if fresh:
-            newest[0] = fresh[-1].time_ns
-            seen[0] = sum(line.time_ns == newest[0] for line in lines)
-        return Reading(KernelLog(tuple(fresh), 0, way))
+        nonlocal before
+        now = fetch()
+        if now.value is None:
+            return now.without_value()
+        fresh = lines_since(before, now.value)
+        lost = 1 if before and fresh and len(fresh) == len(now.value) else 0
+        before = now.value
+        return Reading(KernelLog(tuple(fresh), lost, way))
 
     return read
+
+
+def lines_since(before: list[LogLine], now: list[LogLine]) -> list[LogLine]:
+    """What a log shows now and did not show before; its oldest lines may have gone meanwhile.
+
+    Lines are told by their place: times may run backwards by some microseconds between two cores.
+    """
+    seen = [(line.time_ns, line.text) for line in before]
+    shown = [(line.time_ns, line.text) for line in now]
+    for gone in range(len(seen)):
+        if seen[gone:] == shown[: len(seen) - gone]:
+            return now[len(seen) - gone :]
+    return now
 
 
 KERNEL_LOG = Source(

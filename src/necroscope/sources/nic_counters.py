@@ -12,6 +12,7 @@ Costs    three ioctls per device, about 30 us each (virtio_net); some hardware t
 from __future__ import annotations
 
 import array
+import errno
 import fcntl
 import socket
 import struct
@@ -28,6 +29,9 @@ ETHTOOL_GDRVINFO, ETHTOOL_GSTRINGS, ETHTOOL_GSTATS = 0x03, 0x1B, 0x1D
 ETH_SS_STATS = 1
 DRVINFO = struct.Struct("=I32s32s32s32s32s12sIIIII")
 NAME_BYTES = 32
+# The kernel writes as many counters as the device has by then, however many were asked for: a device
+# whose queues grow between two calls would write past the end of our memory.
+SPARE_COUNTERS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,12 @@ def open_nic_counters(host: Host) -> Read[NicCounters]:
     def read() -> Reading[NicCounters]:
         if not host.is_live:
             return Reading(absence=Absence.NOT_SUPPORTED, detail="a recorded tree has no driver to ask")
+        devices = hardware_devices(host)
+        if devices.value is None:
+            return devices.without_value()
         found = []
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
-            for device, _, _ in hardware_devices(host):
+            for device, _, _ in devices.value:
                 try:
                     found.append(_read_device(door, device))
                 except OSError as error:
@@ -77,10 +84,14 @@ def _read_device(door: socket.socket, device: str) -> DeviceCounters:
     fields = DRVINFO.unpack(info)
     driver, version, firmware = (field.split(b"\0", 1)[0].decode(errors="replace") for field in fields[1:4])
     count = fields[8]
+    room = count + SPARE_COUNTERS
     request = struct.pack("=III", ETHTOOL_GSTRINGS, ETH_SS_STATS, count)
-    names = parse_names(_ethtool(door, device, request + bytes(NAME_BYTES * count))[12:])
-    stats = _ethtool(door, device, struct.pack("=II", ETHTOOL_GSTATS, count) + bytes(8 * count))
-    values = struct.unpack(f"={count}Q", stats[8:])
+    strings = _ethtool(door, device, request + bytes(NAME_BYTES * room))
+    stats = _ethtool(door, device, struct.pack("=II", ETHTOOL_GSTATS, count) + bytes(8 * room))
+    if struct.unpack_from("=I", strings, 8) != (count,) or struct.unpack_from("=I", stats, 4) != (count,):
+        raise OSError(errno.EAGAIN, "the number of counters changed between two calls")
+    names = parse_names(strings[12 : 12 + NAME_BYTES * count])
+    values = struct.unpack_from(f"={count}Q", stats, 8)
     return DeviceCounters(device, driver, version, firmware, tuple(zip(names, values, strict=True)))
 
 

@@ -11,13 +11,12 @@ only what is allowed. XPS says which cores choose a transmit queue, not which co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host, parse_core_list
-from necroscope.sources.interrupts import parse_interrupts
+from necroscope.sources.host import Host, only_line, parse_core_list
+from necroscope.sources.interrupts import Interrupt, parse_interrupts
 from necroscope.sources.source import Read, Source
 
 Direction = Literal["rx", "tx", "both"]
@@ -32,7 +31,7 @@ IRQ_NAMES: tuple[tuple[str, Direction], ...] = (
     (r"mana_q(?P<queue>\d+)@pci:{bus}", "both"),
     (r"{bus}-output\.(?P<queue>\d+)", "tx"),  # virtio_net
     (r"{bus}-input\.(?P<queue>\d+)", "rx"),
-    (r"{device}-ntfy-block\.(?P<queue>\d+)", "both"),  # gve: tx blocks first, then rx; see _split_gve
+    (r"eth%d-ntfy-block\.(?P<queue>\d+)", "both"),  # gve: tx blocks first, then rx; see _split_gve
     (r"gve-ntfy-blk(?P<queue>\d+)@pci:{bus}", "both"),
     (r"{device}-(?P<queue>\d+)", "both"),  # mlx4, older mlx5
 )
@@ -87,15 +86,14 @@ def open_nic_queues(host: Host) -> Read[NicQueues]:
         interrupts = host.read("/proc/interrupts").parsed(parse_interrupts)
         if interrupts.value is None:
             return interrupts.without_value()
-        devices = list(hardware_devices(host))
-        if not devices:
-            return Reading(
-                absence=Absence.NOT_SUPPORTED, detail="no network device with a driver in /sys/class/net"
-            )
+        devices = hardware_devices(host)
+        if devices.value is None:
+            return devices.without_value()
         queues = []
-        for device, driver, bus in devices:
+        for device, driver, bus in devices.value:
             for interrupt in interrupts.value:
-                if found := queue_of_irq(interrupt.name, device, bus):
+                found = queue_of_irq(interrupt.name, device, bus)
+                if found and _is_of_device(host, device, interrupt):
                     queue, direction = _split_gve(host, device, driver, *found)
                     cores = effective_cores(host, interrupt.irq)
                     xps = xps_cores(host, device, queue) if direction != "rx" else ()
@@ -104,23 +102,35 @@ def open_nic_queues(host: Host) -> Read[NicQueues]:
                             device, driver, bus, queue, direction, interrupt.irq, interrupt.name, cores, xps
                         )
                     )
+        if not queues:
+            names = ", ".join(f"{device} ({driver})" for device, driver, _ in devices.value)
+            detail = f"/proc/interrupts names no queue of {names}"
+            return Reading(absence=Absence.NOT_SUPPORTED, detail=detail)
         return Reading(tuple(queues))
 
     return read
 
 
-def hardware_devices(host: Host) -> Iterator[tuple[str, str, str]]:
+def hardware_devices(host: Host) -> Reading[tuple[tuple[str, str, str], ...]]:
     """(interface, driver, bus address) of every interface that has a driver behind it."""
-    for device in host.names("/sys/class/net").value or ():
+    names = host.names("/sys/class/net")
+    if names.value is None:
+        return names.without_value()
+    found = []
+    for device in names.value:
         driver = host.link_name(f"/sys/class/net/{device}/device/driver")
         if driver:
-            yield device, driver, host.link_name(f"/sys/class/net/{device}/device")
+            found.append((device, driver, host.link_name(f"/sys/class/net/{device}/device")))
+    if not found:
+        detail = "no network device with a driver in /sys/class/net"
+        return Reading(absence=Absence.NOT_SUPPORTED, detail=detail)
+    return Reading(tuple(found))
 
 
 def effective_cores(host: Host, irq: int) -> tuple[int, ...]:
     """The cores on which an interrupt fires; empty where the kernel does not say."""
     for name in ("effective_affinity_list", "smp_affinity_list"):  # the first since Linux 4.15
-        cores = host.read(f"/proc/irq/{irq}/{name}").parsed(parse_core_list).value
+        cores = host.read(f"/proc/irq/{irq}/{name}").parsed(only_line).parsed(parse_core_list).value
         if cores:
             return cores
     return ()
@@ -129,7 +139,14 @@ def effective_cores(host: Host, irq: int) -> tuple[int, ...]:
 def xps_cores(host: Host, device: str, queue: int) -> tuple[int, ...]:
     """The cores that XPS lets send through a queue; empty where it is not set."""
     mask = host.read(f"/sys/class/net/{device}/queues/tx-{queue}/xps_cpus")
-    return mask.parsed(parse_core_mask).value or ()
+    return mask.parsed(only_line).parsed(parse_core_mask).value or ()
+
+
+def _is_of_device(host: Host, device: str, interrupt: Interrupt) -> bool:
+    # Before Linux 6.3, gve asked for its interrupts before it had a name: only the number tells whose it is.
+    if not interrupt.name.startswith("eth%d-"):
+        return True
+    return str(interrupt.irq) in (host.names(f"/sys/class/net/{device}/device/msi_irqs").value or ())
 
 
 def _split_gve(
@@ -146,6 +163,5 @@ NIC_QUEUES = Source(
     "nic-queues",
     open_nic_queues,
     pace_seconds=60,
-    moves=False,
     to_support="the host's network namespace and sysfs",
 )

@@ -10,12 +10,15 @@ counter (since 4.15) misses none.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host
+from necroscope.sources.host import Host, only_line
 from necroscope.sources.nic_queues import hardware_devices
 from necroscope.sources.source import Read, Source
+
+TRANSMIT_QUEUE = re.compile(r"tx-(?P<queue>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +36,38 @@ NicTimeouts = tuple[QueueTimeouts, ...]
 
 def open_nic_timeouts(host: Host) -> Read[NicTimeouts]:
     """A reader of the watchdog counters of every hardware device."""
-    queues = [
-        (device, driver, name)
-        for device, driver, _ in hardware_devices(host)
-        for name in host.names(f"/sys/class/net/{device}/queues").value or ()
-        if name.startswith("tx-")
-    ]
 
     def read() -> Reading[NicTimeouts]:
-        found = []
-        for device, driver, name in queues:
-            count = host.read(f"/sys/class/net/{device}/queues/{name}/tx_timeout").parsed(int)
-            if count.value is None:
-                return count.without_value()
-            found.append(QueueTimeouts(device, driver, int(name.removeprefix("tx-")), count.value))
+        # Listed each time: devices come and go, and a device may change its number of queues.
+        devices = hardware_devices(host)
+        if devices.value is None:
+            return devices.without_value()
+        found: list[QueueTimeouts] = []
+        for device, driver, _ in devices.value:
+            timeouts = _read_device(host, device, driver)
+            if timeouts.value is None:
+                return timeouts.without_value()
+            found += timeouts.value
         if not found:
             return Reading(absence=Absence.NOT_SUPPORTED, detail="no transmit queue in /sys/class/net")
         return Reading(tuple(found))
 
     return read
+
+
+def _read_device(host: Host, device: str, driver: str) -> Reading[NicTimeouts]:
+    folder = f"/sys/class/net/{device}/queues"
+    names = host.names(folder)
+    if names.value is None:
+        return names.without_value()
+    found = []
+    for name in names.value:
+        if match := TRANSMIT_QUEUE.fullmatch(name):
+            count = host.read(f"{folder}/{name}/tx_timeout").parsed(only_line).parsed(int)
+            if count.value is None:
+                return count.without_value()
+            found.append(QueueTimeouts(device, driver, int(match["queue"]), count.value))
+    return Reading(tuple(found))
 
 
 NIC_TIMEOUTS = Source(

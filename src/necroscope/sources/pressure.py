@@ -13,10 +13,14 @@ It cannot name a core: one starved core of 96 hardly moves it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from necroscope.model.reading import Reading
 from necroscope.sources.host import Host, whole_lines
 from necroscope.sources.source import Read, Source
+
+# The lines that every kernel writes. cpu has `full` since Linux 5.13; irq never has `some`.
+LINES = {"cpu": ("some",), "io": ("some", "full"), "memory": ("some", "full"), "irq": ("full",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,15 @@ class Pressure:
     irq: Stall | None
 
 
-def parse_stall(text: str) -> Stall:
-    """Parse one pressure file. Older kernels print no `full` line for cpu; irq has no `some` line."""
+def parse_stall(resource: str, text: str) -> Stall:
+    """Parse the pressure file of one resource."""
     totals = {}
     for line in whole_lines(text):
         kind, *fields = line.split()
         totals[kind] = int(dict(field.split("=") for field in fields)["total"])
+    for line in LINES[resource]:
+        if line not in totals:
+            raise ValueError(f"no line of `{line}`")
     return Stall(totals.get("some"), totals.get("full"))
 
 
@@ -52,13 +59,17 @@ def open_pressure(host: Host) -> Read[Pressure]:
     def read() -> Reading[Pressure]:
         stalls = {}
         for resource in ("cpu", "io", "memory"):
-            stall = host.read(f"/proc/pressure/{resource}").parsed(parse_stall)
+            stall = _read_stall(host, resource)
             if stall.value is None:
                 return stall.without_value()
             stalls[resource] = stall.value
-        return Reading(Pressure(irq=host.read("/proc/pressure/irq").parsed(parse_stall).value, **stalls))
+        return Reading(Pressure(irq=_read_stall(host, "irq").value, **stalls))
 
     return read
+
+
+def _read_stall(host: Host, resource: str) -> Reading[Stall]:
+    return host.read(f"/proc/pressure/{resource}").parsed(partial(parse_stall, resource))
 
 
 PRESSURE = Source(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from necroscope._native import TaskScanner
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host, missing
+from necroscope.sources.host import Host, missing, whole_lines
 from necroscope.sources.source import Read, Source
 
 BUSIEST_KEPT = 64  # per reading: bounds memory on a node with thousands of runnable threads
@@ -45,7 +45,7 @@ class Processes:
 
 def parse_unit(text: str) -> str:
     """The innermost systemd unit in a /proc/PID/cgroup file."""
-    for line in text.splitlines():
+    for line in whole_lines(text):
         _, controllers, path = line.split(":", 2)
         if controllers in ("", "name=systemd") and path != "/":
             units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]

@@ -18,6 +18,8 @@ from necroscope.model.reading import Reading
 from necroscope.sources.host import Host, whole_lines
 from necroscope.sources.source import Read, Source
 
+ZONES = ("dma", "dma32", "normal", "high", "movable", "device")
+
 
 @dataclass(frozen=True, slots=True)
 class Reclaim:
@@ -28,7 +30,7 @@ class Reclaim:
     stolen_by_kswapd: int
     stolen_directly: int
     allocation_stalls: int
-    oom_kills: int
+    oom_kills: int | None  # since Linux 4.13
     available_bytes: int
     total_bytes: int
 
@@ -48,26 +50,36 @@ def parse_meminfo(text: str) -> dict[str, int]:
     return fields
 
 
+def sum_zones(vmstat: dict[str, int], name: str) -> int:
+    """A counter that is kept per zone or as one: pgscan and pgsteal as one since Linux 4.8, allocstall
+    per zone since 4.10.
+    """
+    counts = [vmstat[key] for key in (name, *(f"{name}_{zone}" for zone in ZONES)) if key in vmstat]
+    if not counts:
+        raise KeyError(name)
+    return sum(counts)
+
+
 def open_reclaim(host: Host) -> Read[Reclaim]:
     """A reader of the reclaim counters."""
 
     def read() -> Reading[Reclaim]:
-        memory = host.read("/proc/meminfo").parsed(parse_meminfo)
+        meminfo = host.read("/proc/meminfo").parsed(parse_meminfo)
+        memory = meminfo.parsed(lambda fields: (fields["MemAvailable"], fields["MemTotal"]))
         if memory.value is None:
             return memory.without_value()
-        meminfo = memory.value
+        available, total = memory.value
 
         def join(vmstat: dict[str, int]) -> Reclaim:
             return Reclaim(
-                scanned_by_kswapd=vmstat["pgscan_kswapd"],
-                scanned_directly=vmstat["pgscan_direct"],
-                stolen_by_kswapd=vmstat["pgsteal_kswapd"],
-                stolen_directly=vmstat["pgsteal_direct"],
-                # One counter per zone since Linux 4.10, one for all before.
-                allocation_stalls=sum(n for name, n in vmstat.items() if name.startswith("allocstall")),
-                oom_kills=vmstat.get("oom_kill", 0),  # since Linux 4.13
-                available_bytes=meminfo["MemAvailable"],
-                total_bytes=meminfo["MemTotal"],
+                scanned_by_kswapd=sum_zones(vmstat, "pgscan_kswapd"),
+                scanned_directly=sum_zones(vmstat, "pgscan_direct"),
+                stolen_by_kswapd=sum_zones(vmstat, "pgsteal_kswapd"),
+                stolen_directly=sum_zones(vmstat, "pgsteal_direct"),
+                allocation_stalls=sum_zones(vmstat, "allocstall"),
+                oom_kills=vmstat.get("oom_kill"),
+                available_bytes=available,
+                total_bytes=total,
             )
 
         return host.read("/proc/vmstat").parsed(parse_vmstat).parsed(join)

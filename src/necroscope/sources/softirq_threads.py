@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host
+from necroscope.sources.host import Host, only_line
 from necroscope.sources.source import Read, Source
 
 KSOFTIRQD = re.compile(r"ksoftirqd/(?P<core>\d+)")
@@ -35,37 +35,58 @@ class SoftirqThread:
 
 
 SoftirqThreads = tuple[SoftirqThread, ...]
+Threads = tuple[tuple[int, str, int | None], ...]  # pid, name, core
 
 
 def parse_run_delay(text: str) -> int:
     """Nanoseconds runnable but not running, from /proc/PID/schedstat."""
-    fields = text.split()
+    fields = only_line(text).split()
     if len(fields) != 3:
         raise ValueError(f"{len(fields)} fields, not 3")
     return int(fields[1])
 
 
 def open_softirq_threads(host: Host) -> Read[SoftirqThreads]:
-    """A reader of the run delay of every softirq thread; the threads are looked up once."""
+    """A reader of the run delay of every softirq thread; the threads are looked up when one has gone."""
     threads = _find_threads(host)
 
     def read() -> Reading[SoftirqThreads]:
-        found = []
-        for pid, name, core in threads:
-            delay = host.read(f"/proc/{pid}/schedstat").parsed(parse_run_delay)
-            if delay.value is None:
-                return delay.without_value()
-            found.append(SoftirqThread(pid, name, core, delay.value))
-        if not found:
-            return Reading(absence=Absence.NOT_SUPPORTED, detail="no ksoftirqd thread is visible in /proc")
-        return Reading(tuple(found))
+        nonlocal threads
+        reading = _read_threads(host, threads)
+        if reading.absence is Absence.NOT_SUPPORTED:
+            # The NAPI threads of a device end when it is reset, and others take their place.
+            threads = _find_threads(host)
+            reading = _read_threads(host, threads)
+        return reading
 
     return read
 
 
-def _find_threads(host: Host) -> list[tuple[int, str, int | None]]:
+def _read_threads(host: Host, threads: Reading[Threads]) -> Reading[SoftirqThreads]:
+    if threads.value is None:
+        return threads.without_value()
+    found = []
+    accounted = False
+    for pid, name, core in threads.value:
+        schedstat = host.read(f"/proc/{pid}/schedstat")
+        delay = schedstat.parsed(parse_run_delay)
+        if delay.value is None:
+            return delay.without_value()
+        accounted = accounted or schedstat.value != "0 0 0\n"
+        found.append(SoftirqThread(pid, name, core, delay.value))
+    if not accounted:
+        # What a kernel writes that could keep the times but does not: up to Linux 5.4 without `delayacct`.
+        detail = f"/proc/{found[0].pid}/schedstat: 0 0 0 for a thread that has run"
+        return Reading(absence=Absence.SWITCHED_OFF, detail=detail)
+    return Reading(tuple(found))
+
+
+def _find_threads(host: Host) -> Reading[Threads]:
+    entries = host.names("/proc")
+    if entries.value is None:
+        return entries.without_value()
     threads: list[tuple[int, str, int | None]] = []
-    for entry in host.names("/proc").value or ():
+    for entry in entries.value:
         if not entry.isdigit():
             continue
         name = host.word(f"/proc/{entry}/comm")
@@ -73,7 +94,9 @@ def _find_threads(host: Host) -> list[tuple[int, str, int | None]]:
             threads.append((int(entry), name, int(match["core"])))
         elif NAPI.fullmatch(name):
             threads.append((int(entry), name, None))
-    return threads
+    if not threads:
+        return Reading(absence=Absence.NOT_SUPPORTED, detail="no ksoftirqd thread is visible in /proc")
+    return Reading(tuple(threads))
 
 
 SOFTIRQ_THREADS = Source(

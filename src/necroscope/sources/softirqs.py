@@ -35,6 +35,8 @@ def parse_softirqs(text: str) -> Softirqs:
     """Parse /proc/softirqs. The columns are all possible cores, in the order of the head line."""
     head, *rows = whole_lines(text)
     cores = [int(name.removeprefix("CPU")) for name in head.split()]
+    if not cores:
+        raise ValueError("no head line that names the cores")
     counts = {}
     for row in rows:
         name, _, values = row.partition(":")

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from necroscope.model.reading import Reading
-from necroscope.sources.host import Host, parse_core_list, whole_lines
+from necroscope.sources.host import Host, only_line, parse_core_list, whole_lines
 from necroscope.sources.source import Read, Source
+
+ONLINE = "/sys/devices/system/cpu/online"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ def parse_softnet(online: tuple[int, ...], text: str) -> Softnet:
     rows = []
     for index, line in enumerate(whole_lines(text)):
         fields = [int(field, 16) for field in line.split()]
+        if len(fields) < 11:
+            raise ValueError(f"a line of {len(fields)} columns, not 11 or more")
+        if len(fields) < 13 and index >= len(online):
+            raise ValueError(f"a line without a core number, and {ONLINE} names {len(online)} cores")
         core = fields[12] if len(fields) > 12 else online[index]
         rows.append(CoreSoftnet(core, *fields[:3]))
     return tuple(rows)
@@ -48,8 +54,8 @@ def open_softnet(host: Host) -> Read[Softnet]:
     """A reader of the backlog counts of every online core."""
 
     def read() -> Reading[Softnet]:
-        online = parse_core_list(host.word("/sys/devices/system/cpu/online"))
-        return host.read("/proc/net/softnet_stat").parsed(partial(parse_softnet, online))
+        online = host.read(ONLINE).parsed(only_line).parsed(parse_core_list)
+        return host.read("/proc/net/softnet_stat").parsed(partial(parse_softnet, online.value or ()))
 
     return read
 

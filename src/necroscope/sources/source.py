@@ -28,7 +28,6 @@ class Source(Generic[T]):
     pace_seconds: float = 1.0
     to_permit: str = "run as root"
     to_support: str = ""
-    moves: bool = True  # False: one reading says it all (a map, a label); rates are not computed
 
     @property
     def doc(self) -> str:

@@ -5,23 +5,34 @@ The system bus answers anybody; systemd's private socket answers root and works 
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
+import time
 from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
 from jeepney import DBusAddress, HeaderFields, Message, MessageType, Parser, Properties, new_method_call
-from jeepney.auth import AuthenticationError
 from jeepney.bus_messages import message_bus
-from jeepney.io.blocking import prep_socket
 
 from necroscope.sources.host import Host
 
-TIMEOUT_SECONDS = 3.0
+TIMEOUT_SECONDS = 3.0  # for one breath, whatever else systemd sends meanwhile
+QUESTIONS_AT_ONCE = 100  # dbus-daemon refuses more than 128 that wait for an answer
 SOCKETS = ("/run/dbus/system_bus_socket", "/run/systemd/private")
-MANAGER = DBusAddress(
-    "/org/freedesktop/systemd1", "org.freedesktop.systemd1", "org.freedesktop.systemd1.Manager"
-)
+NOBODY = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)  # no one listens
+NAME = "org.freedesktop.systemd1"
+MANAGER = DBusAddress("/org/freedesktop/systemd1", NAME, f"{NAME}.Manager")
+
+# What a D-Bus error means, by the last part of its name; any other is a failure.
+NO_SUCH_PROPERTY = ("UnknownProperty", "UnknownInterface", "UnknownObject", "NoSuchUnit")
+ERRNO = {
+    "AccessDenied": errno.EACCES,
+    "UnknownMethod": errno.ENODEV,
+    "ServiceUnknown": errno.ENODEV,
+    "NameHasNoOwner": errno.ENODEV,
+}
 
 
 class SystemdBus:
@@ -30,7 +41,14 @@ class SystemdBus:
     def __init__(self, host: Host) -> None:
         self._serials = count(1)
         self._parser = Parser()
-        self._socket = self._connect(host)
+        self._socket, is_bus, surplus = _connect(host)
+        self._parser.add_data(surplus)
+        if is_bus:
+            try:
+                self._ask([message_bus.Hello()])
+            except OSError:
+                self.close()
+                raise
 
     def close(self) -> None:
         """Hang up."""
@@ -39,41 +57,28 @@ class SystemdBus:
     def call(self, method: str, signature: str, arguments: tuple[Any, ...]) -> Any:
         """Call one method of systemd's manager and return the body of its answer."""
         (answer,) = self._ask([new_method_call(MANAGER, method, signature, arguments)])
-        if answer.header.message_type is MessageType.error:
-            raise OSError(f"{method}: {answer.header.fields.get(HeaderFields.error_name)}")
+        if error := _error_name(answer):
+            raise _failure(method, error)
         return answer.body
 
     def properties(self, wanted: Sequence[tuple[str, str, str]]) -> list[Any]:
         """The values of (object path, interface, property); None where systemd has no such property."""
         questions = [
-            Properties(
-                DBusAddress(path, "org.freedesktop.systemd1", f"org.freedesktop.systemd1.{interface}")
-            ).get(name)
+            Properties(DBusAddress(path, NAME, f"{NAME}.{interface}")).get(name)
             for path, interface, name in wanted
         ]
-        answers = self._ask(questions)
-        return [None if a.header.message_type is MessageType.error else a.body[0][1] for a in answers]
-
-    def _connect(self, host: Host) -> socket.socket:
-        refusal = OSError("no systemd")
-        for name in SOCKETS:
-            try:
-                door: socket.socket = prep_socket(str(host.path(name)), timeout=TIMEOUT_SECONDS)
-            except AuthenticationError as error:
-                refusal = PermissionError(f"{name}: {error}")
-                continue
-            except OSError as error:
-                refusal = error if not isinstance(refusal, PermissionError) else refusal
-                continue
-            door.settimeout(TIMEOUT_SECONDS)
-            self._socket = door
-            if "private" not in name:
-                self._ask([message_bus.Hello()])
-            return door
-        raise refusal
+        values = []
+        for begin in range(0, len(questions), QUESTIONS_AT_ONCE):
+            for answer in self._ask(questions[begin : begin + QUESTIONS_AT_ONCE]):
+                error = _error_name(answer)
+                if error and error.rpartition(".")[2] not in NO_SUCH_PROPERTY:
+                    raise _failure("Get", error)
+                values.append(None if error else answer.body[0][1])
+        return values
 
     def _ask(self, questions: Iterable[Message]) -> list[Message]:
         """Send all questions, then collect the answers in the order of the questions."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         serials = []
         block = bytearray()
         for question in questions:
@@ -82,12 +87,67 @@ class SystemdBus:
         self._socket.sendall(block)
         answers: dict[int, Message] = {}
         while len(answers) < len(serials):
-            message = self._parser.get_next_message()
+            try:
+                message = self._parser.get_next_message()
+            except (LookupError, ValueError, TypeError) as error:
+                raise OSError(errno.EPROTO, f"not an answer in D-Bus: {error!r}") from error
             if message is None:
-                data = self._socket.recv(1 << 16)
-                if not data:
-                    raise ConnectionResetError("systemd hung up")
-                self._parser.add_data(data)
+                self._parser.add_data(_receive(self._socket, deadline))
             elif HeaderFields.reply_serial in message.header.fields:  # signals are not for us
                 answers[message.header.fields[HeaderFields.reply_serial]] = message
         return [answers[serial] for serial in serials]
+
+
+def _error_name(answer: Message) -> str:
+    if answer.header.message_type is not MessageType.error:
+        return ""
+    return str(answer.header.fields.get(HeaderFields.error_name) or "an error without a name")
+
+
+def _failure(method: str, error: str) -> OSError:
+    return OSError(ERRNO.get(error.rpartition(".")[2], errno.EPROTO), f"{method}: {error}")
+
+
+def _connect(host: Host) -> tuple[socket.socket, bool, bytes]:
+    """The first socket that lets us in, whether it is a bus, and what it has said already."""
+    refusal: OSError = FileNotFoundError("no socket of systemd")
+    for name in SOCKETS:
+        door = socket.socket(socket.AF_UNIX)
+        try:
+            door.settimeout(TIMEOUT_SECONDS)
+            door.connect(str(host.path(name)))
+            return door, name == SOCKETS[0], _authenticate(door)
+        except OSError as error:
+            door.close()
+            if isinstance(refusal, NOBODY):  # a refusal or silence is worth more than an absence
+                refusal = type(error)(error.errno or 0, f"{name}: {error.strerror or error}")
+    raise refusal
+
+
+def _authenticate(door: socket.socket) -> bytes:
+    """Say who we are, all in one go as systemd's own library does; gives what came after the answer.
+
+    jeepney waits for the OK before it says BEGIN. If systemd then reads BEGIN together with our first
+    question, it leaves the question in its buffer and never answers (seen with systemd 252).
+    """
+    user = str(os.geteuid()).encode().hex()
+    door.sendall(f"\0AUTH EXTERNAL {user}\r\nBEGIN\r\n".encode())
+    answer = b""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while b"\r\n" not in answer:
+        answer += _receive(door, deadline)
+    line, _, surplus = answer.partition(b"\r\n")
+    if not line.startswith(b"OK "):
+        raise PermissionError(0, f"refused: {line.decode(errors='replace')}")
+    return surplus
+
+
+def _receive(door: socket.socket, deadline: float) -> bytes:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise TimeoutError(0, "no answer in time")
+    door.settimeout(remaining)
+    data = door.recv(1 << 16)
+    if not data:
+        raise ConnectionResetError(0, "systemd hung up")
+    return data

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from necroscope._native import list_directories
-from necroscope.model.reading import Reading
+from necroscope.model.reading import Absence, Reading
 from necroscope.sources.hierarchies import Hierarchy, find_hierarchy
-from necroscope.sources.host import Host, missing, whole_lines
+from necroscope.sources.host import Host, missing, only_line, whole_lines
 from necroscope.sources.source import Read, Source
 
 
@@ -53,23 +53,25 @@ def open_throttling(host: Host) -> Read[Throttling]:
             paths, _ = list_directories(host.path(mount))
         except OSError as error:
             return missing(mount, error)
-        found = []
-        for path in paths:
-            folder = f"{mount}/{path}"
-            if path and _has_quota(host, hierarchy.value, folder):
-                stat = host.read(f"{folder}/cpu.stat").parsed(partial(parse_cpu_stat, f"/{path}"))
-                # A cgroup may be removed between the listing and the read.
-                if stat.value is not None:
-                    found.append(stat.value)
-        return Reading(tuple(found))
+        cgroups = [_read_cgroup(host, hierarchy.value, path) for path in paths if path]
+        # Without a quota, without the controller, or removed since the listing: all that is as it should be.
+        refused = [c for c in cgroups if c.absence in (Absence.NOT_PERMITTED, Absence.BROKEN)]
+        if refused:
+            return refused[0].without_value()
+        return Reading(tuple(cgroup.value for cgroup in cgroups if cgroup.value))
 
     return read
 
 
-def _has_quota(host: Host, hierarchy: Hierarchy, folder: str) -> bool:
-    if hierarchy.version == 2:
-        return host.word(f"{folder}/cpu.max").split(" ")[0] not in ("max", "")
-    return host.word(f"{folder}/cpu.cfs_quota_us") not in ("-1", "")
+def _read_cgroup(host: Host, hierarchy: Hierarchy, path: str) -> Reading[CgroupThrottling]:
+    folder = f"{hierarchy.mount}/{path}"
+    file = "cpu.max" if hierarchy.version == 2 else "cpu.cfs_quota_us"
+    quota = host.read(f"{folder}/{file}").parsed(only_line)
+    if quota.value is None:
+        return quota.without_value()
+    if quota.value.split(" ")[0] in ("max", "-1"):
+        return Reading(absence=Absence.SWITCHED_OFF, detail=f"{folder} has no quota")
+    return host.read(f"{folder}/cpu.stat").parsed(partial(parse_cpu_stat, f"/{path}"))
 
 
 THROTTLING = Source(

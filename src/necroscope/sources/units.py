@@ -10,12 +10,11 @@ back to 0.
 
 from __future__ import annotations
 
-import errno
 from dataclasses import dataclass
 from typing import Any
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host, absence_of
+from necroscope.sources.host import Host, missing
 from necroscope.sources.source import Read, Source
 
 PROPERTIES = (
@@ -58,18 +57,18 @@ def open_units(host: Host) -> Read[Units]:
 
     def read() -> Reading[Units]:
         # Imported here: the D-Bus library is a fifth of the start-up time of a command that needs none.
-        from necroscope.sources.systemd_bus import SystemdBus
+        from necroscope.sources.systemd_bus import NOBODY, SystemdBus
 
         try:
             bus = SystemdBus(host)
+        except NOBODY:
+            return Reading(absence=Absence.NOT_SUPPORTED, detail="no systemd answers on this host")
         except OSError as error:
-            return _refusal(error)
+            return missing("systemd over D-Bus", error)
         try:
             return Reading(_read_units(bus))
         except OSError as error:
-            return Reading(
-                absence=Absence.BROKEN, detail=f"systemd over D-Bus: {error or type(error).__name__}"
-            )
+            return missing("systemd over D-Bus", error)
         finally:
             bus.close()
 
@@ -101,14 +100,6 @@ def _unit(row: Any, restarts: int | None, result: str, *rest: Any) -> Unit:
         preset=preset or "",
         file=file or "",
     )
-
-
-def _refusal(error: OSError) -> Reading[Units]:
-    if error.errno in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR, None) and not isinstance(
-        error, PermissionError
-    ):
-        return Reading(absence=Absence.NOT_SUPPORTED, detail="no systemd answers on this host")
-    return Reading(absence=absence_of(error), detail=f"systemd over D-Bus: {error.strerror or error}")
 
 
 UNITS = Source(

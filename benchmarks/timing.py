@@ -1,0 +1,23 @@
+"""How benchmarks measure and print."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def best_of(work: Callable[[], object], repeats: int = 7) -> float:
+    """The shortest of some runs, in seconds: what the work costs without its neighbours' noise."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def report(what: str, seconds: float, peer: str, peer_seconds: float) -> None:
+    """One line: the time, the peer's or the limit's, and the ratio."""
+    print(
+        f"{what}: {seconds * 1e3:.2f} ms; {peer}: {peer_seconds * 1e3:.2f} ms; ratio {seconds / peer_seconds:.2f}"
+    )

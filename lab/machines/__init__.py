@@ -1,0 +1,1 @@
+"""Machines to run something on that this one is not."""

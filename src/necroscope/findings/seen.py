@@ -1,0 +1,58 @@
+"""What was seen whether or not anything is wrong: a quiet verdict needs numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from necroscope.model.finding import Evidence
+from necroscope.recording.core_shares import shares_by_core
+from necroscope.recording.segment import Segment
+from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
+from necroscope.sources.units import UNITS
+
+
+def seen(segment: Segment) -> Iterator[Evidence]:
+    """The most telling numbers of a segment, each only where it could be read."""
+    yield from _busiest_second(segment)
+    yield from _softirq_delay(segment)
+    if cgroups := segment.last(MEMORY_CGROUPS):
+        for count in (cgroups.memory, *cgroups.others):
+            text = f"{count.tracked:,} tracked, {count.in_use:,} in use, {count.dying:,} dying"
+            yield Evidence(f"cgroups, {count.hierarchy}", text, "", count.read_from)
+    if queues := segment.last(NIC_QUEUES):
+        cores = sorted({core for queue in queues for core in queue.cores})
+        names = ",".join(sorted({queue.device for queue in queues}))
+        text = f"{len(queues)} interrupts of {names}, on cores {','.join(map(str, cores))}"
+        yield Evidence("NIC queues", text, "", "/proc/interrupts")
+    if logs := segment.series(KERNEL_LOG):
+        lines = sum(len(log.value.lines) for log in logs)
+        yield Evidence("kernel log", lines, "lines", logs[-1].value.way)
+        if lost := sum(log.value.lost for log in logs):
+            yield Evidence("kernel log overruns", lost, "times", logs[-1].value.way)
+    if units := segment.last(UNITS):
+        yield Evidence("services running, starting or failed", len(units), "services", "systemd")
+
+
+def _busiest_second(segment: Segment) -> Iterator[Evidence]:
+    seconds = [
+        (shares, core) for core, all_shares in shares_by_core(segment).items() for shares in all_shares
+    ]
+    if seconds:
+        shares, core = max(seconds, key=lambda item: item[0].kernel)
+        modes = ", ".join(
+            f"{getattr(shares, mode):.0%} {mode}" for mode in ("system", "softirq", "user", "steal")
+        )
+        yield Evidence("second with the most kernel time", f"core {core}: {modes}", "", "/proc/stat")
+
+
+def _softirq_delay(segment: Segment) -> Iterator[Evidence]:
+    if step := segment.span(SOFTIRQ_THREADS):
+        before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
+        delays = [(t.run_delay_ns - before[t.pid], t.name) for t in step.after.value if t.pid in before]
+        delay_ns, name = max(delays, default=(0, ""))
+        yield Evidence(
+            "longest wait of a softirq thread", f"{delay_ns / 1e6:.1f} ms ({name})", "", "/proc/PID/schedstat"
+        )

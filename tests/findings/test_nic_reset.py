@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from necroscope.findings.nic_reset import nic_reset
+from necroscope.model.finding import Severity
+from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.nic_counters import NIC_COUNTERS, DeviceCounters
+from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
+from necroscope.sources.nic_timeouts import NIC_TIMEOUTS, QueueTimeouts
+from tests.segments import evidence, kernel_log, look, segment_of
+
+ENA = (
+    "ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold 5000000). "
+    "Time since last napi 5180000 usec. napi scheduled: 1"
+)
+DONE = "ena 0000:00:05.0: Device reset completed successfully, Driver info: Elastic Network Adapter (ENA)"
+WATCHDOG = "NETDEV WATCHDOG: eth1 (igb): transmit queue 2 timed out"
+QUEUE = NicQueue("eth0", "ena", "0000:00:05.0", 5, "both", 41, "eth0-Tx-Rx-5", (37,), ())
+
+
+def test_a_stall_names_device_queue_core_and_time() -> None:
+    segment = segment_of({KERNEL_LOG: [kernel_log(ENA, DONE)], NIC_QUEUES: [(QUEUE,)]})
+    (finding,) = look(nic_reset, segment)
+    facts = evidence(finding)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.summary == "eth0 (ena) stalled or was reset on queue 5: a line in the kernel log"
+    assert (facts["queue"], facts["core of queue 5 (irq 41)"], facts["longest stall reported"]) == (
+        5,
+        "37",
+        5.18,
+    )
+    assert "NAPI scheduled but not run" in facts
+    assert facts["ena-tx-queue-paused"] == ENA
+
+
+def test_every_device_gets_a_finding() -> None:
+    found = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(ENA, WATCHDOG, ENA)]}))
+    assert [finding.summary.split(" stalled")[0] for finding in found] == ["eth0 (ena)", "eth1 (igb)"]
+
+
+def test_a_line_without_interface_is_joined_by_its_bus_address() -> None:
+    lost = "ena 0000:00:05.0: ENA admin queue is not in running state!"
+    (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(ENA, lost)]}))
+    assert evidence(finding)["lines"] == 2
+
+
+def test_a_line_of_a_program_counts_and_is_marked() -> None:
+    (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(ENA, facility=1)]}))
+    assert "ena-tx-queue-paused (written by a program)" in evidence(finding)
+
+
+def test_age_matters() -> None:
+    def severities(hours: float) -> list[Severity]:
+        segment = segment_of({KERNEL_LOG: [kernel_log(ENA, age_seconds=hours * 3600)]})
+        return [finding.severity for finding in look(nic_reset, segment)]
+
+    assert severities(0.5) == [Severity.CRITICAL]
+    assert severities(5) == [Severity.WARNING]
+    assert severities(30) == []
+
+
+def test_a_log_in_a_recorded_tree_has_no_age() -> None:
+    segment = segment_of({KERNEL_LOG: [kernel_log(ENA, age_seconds=90 * 3600)]}, is_live=False)
+    assert len(look(nic_reset, segment)) == 1
+
+
+def test_a_good_end_alone_is_no_trouble() -> None:
+    assert not look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(DONE, "eth0: Link is up")]}))
+
+
+def test_counters_that_rise_while_looking() -> None:
+    def device(resets: int, timeouts: int) -> tuple[DeviceCounters, ...]:
+        return (
+            DeviceCounters("eth0", "ena", "2.10.0", "", (("total_resets", resets), ("tx_timeout", timeouts))),
+        )
+
+    quiet = kernel_log()
+    rising = segment_of({KERNEL_LOG: [quiet, quiet], NIC_COUNTERS: [device(3, 7), device(4, 7)]})
+    (finding,) = look(nic_reset, rising)
+    assert evidence(finding) == {"total_resets": 1}
+    # Before ENA 2.16 a reset takes the counters back to zero.
+    assert not look(
+        nic_reset, segment_of({KERNEL_LOG: [quiet, quiet], NIC_COUNTERS: [device(3, 7), device(0, 0)]})
+    )
+
+
+def test_watchdog_counter_of_the_kernel() -> None:
+    moments = [(QueueTimeouts("eth0", "ena", 5, count),) for count in (2, 3)]
+    segment = segment_of({KERNEL_LOG: [kernel_log()] * 2, NIC_TIMEOUTS: moments, NIC_QUEUES: [(QUEUE,)] * 2})
+    (finding,) = look(nic_reset, segment)
+    assert evidence(finding)["timeouts while looking"] == 1
+    assert evidence(finding)["core of queue 5 (irq 41)"] == "37"

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import Any
+
+from necroscope.findings.unit_crash_loop import unit_crash_loop
+from necroscope.sources.units import UNITS, Unit
+from tests.segments import BEGIN_NS, evidence, look, segment_of
+
+
+def unit(name: str, restarts: int | None, **changes: Any) -> Unit:
+    fields: dict[str, Any] = {
+        "description": "",
+        "active_state": "active",
+        "sub_state": "running",
+        "result": "success",
+        "restart_policy": "on-failure",
+        "restart_delay_seconds": 10.0,
+        "main_started_ns": BEGIN_NS - 3600 * 10**9,
+        "exit_status": 0,
+        "enabled": "enabled",
+        "preset": "enabled",
+        "file": f"/lib/systemd/system/{name}",
+    }
+    return Unit(name=name, restarts=restarts, **(fields | changes))
+
+
+def names(*moments: tuple[Unit, ...]) -> list[str]:
+    return [finding.summary.split()[0] for finding in look(unit_crash_loop, segment_of({UNITS: moments}))]
+
+
+def test_all_loops_are_reported_not_the_first() -> None:
+    before = (unit("ecs.service", 40), unit("good.service", 0), unit("other.service", 7))
+    after = (unit("ecs.service", 42), unit("good.service", 0), unit("other.service", 8))
+    assert names(before, after) == ["ecs.service", "other.service"]
+
+
+def test_evidence_leads_to_the_cause() -> None:
+    segment = segment_of({UNITS: [(unit("ecs.service", 40),), (unit("ecs.service", 42, exit_status=3),)]})
+    (finding,) = look(unit_crash_loop, segment)
+    facts = evidence(finding)
+    assert (facts["restarts"], facts["restarts while looking"], facts["restart rate"]) == (42, 2, 120.0)
+    assert facts["enabled"] == "enabled (preset: enabled)"
+    assert facts["exit status"] == 3
+    assert any("systemctl disable --now ecs.service" in step for step in finding.advice)
+
+
+def test_a_slow_loop_is_seen_between_two_restarts() -> None:
+    waiting = unit("ecs.service", 12, active_state="activating", sub_state="auto-restart")
+    just_started = unit("slow.service", 12, main_started_ns=BEGIN_NS - 20 * 10**9)
+    assert names((waiting, just_started)) == ["ecs.service", "slow.service"]
+
+
+def test_a_loop_that_systemd_gave_up() -> None:
+    given_up = unit("ecs.service", 5, active_state="failed", sub_state="failed", result="start-limit-hit")
+    without_counter = unit("old.service", None, active_state="failed", result="start-limit-hit")
+    assert names((given_up, without_counter)) == ["ecs.service", "old.service"]
+
+
+def test_what_is_over_or_happened_once_is_no_loop() -> None:
+    long_ago = unit("stable.service", 9)
+    once = unit("once.service", 1, main_started_ns=BEGIN_NS)
+    failed_once = unit("oneshot.service", 0, active_state="failed", sub_state="failed", result="exit-code")
+    assert names((long_ago, once, failed_once)) == []

@@ -1,0 +1,95 @@
+"""Every guest is what it promises to be, and says so when it dies."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.machines.qemu import Cgroups, Guest, GuestError, KernelError, kernel_of, why_not
+
+pytestmark = [pytest.mark.servers, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+
+MACHINES: list[tuple[str, Cgroups]] = [("5.10", "v1"), ("6.1", "v2"), ("6.1", "hybrid"), ("6.12", "v2")]
+BOOT_SECONDS = 60
+PYTHON = """
+import os, sys
+print(os.uname().release, os.cpu_count(), os.uname().nodename)
+sys.stdout.buffer.write(bytes(range(256)))
+print("grief", file=sys.stderr)
+sys.exit(3)
+"""
+ZOMBIE = """
+cd /sys/fs/cgroup
+mkdir doomed
+sh -c 'echo $$ >doomed/cgroup.procs; echo legacy >/dev/shm/legacy'
+rmdir doomed
+sleep 2  # every removed cgroup is dying for a moment; a zombie stays so
+grep nr_dying_descendants cgroup.stat
+"""
+
+
+def boot(series: str, cgroups: Cgroups = "v2") -> Guest:
+    try:
+        return Guest(kernel=kernel_of(series), cgroups=cgroups, hostname="node")
+    except KernelError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=MACHINES, ids="-".join)
+def guest(request: pytest.FixtureRequest) -> Guest:
+    return boot(*request.param)
+
+
+def test_runs_the_kernel_it_was_given(guest: Guest) -> None:
+    result = guest.run(["uname", "-r"], timeout_seconds=BOOT_SECONDS)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"{guest.kernel.release}\n", "")
+
+
+def test_host_python_runs_and_output_comes_back_exactly(guest: Guest) -> None:
+    result = guest.run([sys.executable, "-c", PYTHON], timeout_seconds=BOOT_SECONDS)
+    assert result.returncode == 3
+    assert result.stderr == "grief\n"
+    written = result.stdout.encode(errors="surrogateescape")
+    assert written == bytes(range(256)) + f"{guest.kernel.release} 2 node\n".encode()
+
+
+def test_cgroups_and_devices_are_as_promised(guest: Guest) -> None:
+    result = guest.run(["cat", "/proc/1/mounts", "/proc/interrupts"], timeout_seconds=BOOT_SECONDS)
+    mounts = {fields[1]: fields[2] for line in result.stdout.splitlines() if len(fields := line.split()) > 2}
+    cgroup = "/sys/fs/cgroup"
+    assert (mounts[cgroup] == "cgroup2") == (guest.cgroups == "v2")
+    assert (mounts.get(f"{cgroup}/memory") == "cgroup") == (guest.cgroups != "v2")
+    assert (mounts.get(f"{cgroup}/unified") == "cgroup2") == (guest.cgroups == "hybrid")
+    assert mounts["/"] == "overlay"
+    assert mounts["/sys/kernel/tracing"] == "tracefs"
+    assert "virtio0-input.0" in result.stdout  # the NIC, with an interrupt per queue
+
+
+@pytest.mark.parametrize("series", ["6.1", "6.12"])
+def test_a_memory_cgroup_can_become_a_zombie(series: str) -> None:
+    result = boot(series).run(["sh", "-ec", ZOMBIE], timeout_seconds=BOOT_SECONDS)
+    assert (result.stdout, result.stderr) == ("nr_dying_descendants 1\n", "")
+
+
+def test_nothing_written_reaches_the_host() -> None:
+    script = f"echo lost >{__file__} && cat {__file__}"
+    result = boot("6.1").run(["sh", "-c", script], timeout_seconds=BOOT_SECONDS)
+    assert result.stdout == "lost\n"
+    assert Path(__file__).read_text() != "lost\n"
+
+
+def test_a_panic_is_an_error_with_the_console() -> None:
+    with pytest.raises(GuestError, match=r"(?s)the kernel panicked.*sysrq triggered crash.*last words"):
+        boot("6.1").run(
+            ["sh", "-c", "echo last words; echo c >/proc/sysrq-trigger"], timeout_seconds=BOOT_SECONDS
+        )
+
+
+def test_a_guest_that_hangs_is_killed() -> None:
+    with pytest.raises(GuestError, match=r"(?s)the command did not end.*killed after 15 s.*still here"):
+        boot("6.1").run(["sh", "-c", "echo still here; sleep 600"], timeout_seconds=15)
+
+
+def test_a_kernel_that_debian_lacks_is_named() -> None:
+    with pytest.raises(KernelError, match=r"Linux 2\.4"):
+        kernel_of("2.4")

@@ -1,0 +1,91 @@
+"""The rules of the house that no linter checks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from necroscope.cli.main import VERBS
+from necroscope.errors import ERRORS
+from necroscope.findings.catalog import DETECTORS
+from necroscope.model.event import EVENT_KINDS
+from necroscope.sources.catalog import SOURCES
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src/necroscope"
+STAGES = ["model", "sources", "recording", "profiles", "findings", "diagnosis", "remedies"]
+FILES = sorted(SRC.rglob("*.py"))
+NO_NAMES = {"utils", "helpers", "common", "misc", "manager", "base"}
+
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+
+
+def imported_stages(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("necroscope.")}
+
+
+@each_file
+def test_data_flows_one_way(path: Path) -> None:
+    stage = path.relative_to(SRC).parts[0]
+    if stage in STAGES:  # the outer ring may import any stage
+        allowed = {*STAGES[: STAGES.index(stage) + 1], "errors", "_native"}
+        assert imported_stages(path) <= allowed, f"{stage} may not import {imported_stages(path) - allowed}"
+
+
+@each_file
+def test_files_stay_small_and_named(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 300
+    assert path.stem not in NO_NAMES
+
+
+@each_file
+def test_only_main_prints_and_exits(path: Path) -> None:
+    calls = {
+        ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
+    }
+    if path.name != "main.py":
+        assert not calls & {"print", "sys.exit", "exit", "os._exit"}
+
+
+def test_every_source_says_what_it_reads_needs_and_costs() -> None:
+    for source in SOURCES:
+        assert all(f"\n{word}    " in source.doc for word in ("Reads", "Needs", "Costs")), source.id
+        assert (SRC / "sources" / f"{source.id.replace('-', '_')}.py").exists(), "one id everywhere"
+
+
+def test_every_detector_has_a_manual_page() -> None:
+    for detector in DETECTORS:
+        assert "Fires " in detector.doc, f"{detector.id}: what it fires on"
+        assert " not " in detector.doc, f"{detector.id}: what it does not say"
+        assert "To do:" in detector.doc, f"{detector.id}: what to do"
+        assert (SRC / "findings" / f"{detector.id.replace('-', '_')}.py").exists(), "one id everywhere"
+        assert (ROOT / "tests/findings" / f"test_{detector.id.replace('-', '_')}.py").exists()
+
+
+def test_every_error_is_documented() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "docs/messages.md").read_text(), re.MULTILINE)
+    assert headings == list(ERRORS)
+
+
+def test_every_verb_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert all(f"`{verb}" in readme for verb in VERBS)
+
+
+def test_every_dependency_has_its_reason() -> None:
+    reasons = (ROOT / "docs/dependencies.md").read_text()
+    wanted = re.findall(r"^([a-z][\w-]+)", (ROOT / "requirements/dev.in").read_text(), re.MULTILINE)
+    wanted += re.findall(r"^([a-z][\w-]+)", (ROOT / "requirements/run.in").read_text(), re.MULTILINE)
+    for cargo in ROOT.glob("native/*/Cargo.toml"):
+        wanted += re.findall(r"^([a-z][\w-]*) = \{ version", cargo.read_text(), re.MULTILINE)
+    assert not [name for name in wanted if f"**{name}**" not in reasons]
+
+
+def test_every_event_kind_is_plain_words() -> None:
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)+", kind) for kind in EVENT_KINDS)
