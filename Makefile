@@ -49,7 +49,7 @@ test: .venv/set-up-dev ## set up, then run all tests but the slow ones
 
 .PHONY: test-servers
 test-servers: .venv/set-up-dev ## the slow tests: QEMU guests with other kernels
-	scripts/system-packages qemu-system-x86_64 busybox
+	scripts/system-packages qemu-system-x86_64 busybox cpio depmod
 	$(BIN)/python -m pytest -m servers $(PYTEST)
 
 .PHONY: check

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks.timing import best_of, report
@@ -27,9 +28,7 @@ def main() -> None:
     """Measure and print."""
     bare = best_of(lambda: subprocess.run([sys.executable, "-c", ""], check=True))
     for words in (["--help"], ["list", "sources"], ["explain", "nic-reset"]):
-        seconds = best_of(
-            lambda words=words: subprocess.run([PROGRAM, *words], check=True, capture_output=True)
-        )
+        seconds = best_of(partial(subprocess.run, [PROGRAM, *words], check=True, capture_output=True))
         report(f"necroscope {' '.join(words)}", seconds, "limit", HELP_LIMIT_SECONDS)
         report(f"necroscope {' '.join(words)}", seconds, "bare Python", bare)
     for module in ("necroscope.cli.main", "necroscope.cli.doctor"):

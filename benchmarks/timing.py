@@ -18,6 +18,5 @@ def best_of(work: Callable[[], object], repeats: int = 7) -> float:
 
 def report(what: str, seconds: float, peer: str, peer_seconds: float) -> None:
     """One line: the time, the peer's or the limit's, and the ratio."""
-    print(
-        f"{what}: {seconds * 1e3:.2f} ms; {peer}: {peer_seconds * 1e3:.2f} ms; ratio {seconds / peer_seconds:.2f}"
-    )
+    ratio = seconds / peer_seconds
+    print(f"{what}: {seconds * 1e3:.2f} ms; {peer}: {peer_seconds * 1e3:.2f} ms; ratio {ratio:.2f}")

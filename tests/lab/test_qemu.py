@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.machines.qemu import Cgroups, Guest, GuestError, KernelError, kernel_of, why_not
+from lab.machines.kernels import KernelError, kernel_of
+from lab.machines.qemu import Cgroups, Guest, GuestError, why_not
 
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 

@@ -123,10 +123,10 @@ def only_line(text: str) -> str:
 def parse_core_list(text: str) -> tuple[int, ...]:
     """`0-3,8` as the kernel writes sets of cores."""
     cores: list[int] = []
-    for part in text.strip().split(","):
-        if part:
-            first, _, last = part.partition("-")
-            if int(last or first) >= MOST_CORES:
-                raise ValueError(f"no Linux has a core {last or first}")
-            cores.extend(range(int(first), int(last or first) + 1))
+    for part in text.strip().split(",") if text.strip() else ():
+        first, dash, last = part.partition("-")
+        begin, end = int(first), int(last if dash else first)
+        if end >= MOST_CORES:
+            raise ValueError(f"no Linux has a core {end}")
+        cores.extend(range(begin, end + 1))
     return tuple(cores)
