@@ -75,9 +75,12 @@ class Host:
         return (self.read(name).parsed(only_line).value or "").strip()
 
     def link_name(self, name: str) -> str:
-        """The name of what a symbolic link leads to in the end; empty where there is nothing."""
+        """The name of what a symbolic link leads to; empty where there is none."""
+        link = self.path(name)
         try:
-            return self.path(name).resolve(strict=True).name
+            target = link.readlink().name
+            # A recorded tree may say `../..`. To follow the link costs ten times as much.
+            return link.resolve(strict=True).name if target in ("", "..") else target
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             return ""
 

@@ -30,8 +30,9 @@ ETH_SS_STATS = 1
 DRVINFO = struct.Struct("=I32s32s32s32s32s12sIIIII")
 NAME_BYTES = 32
 # The kernel writes as many counters as the device has by then, however many were asked for: a device
-# whose queues grow between two calls would write past the end of our memory.
-SPARE_COUNTERS = 8192
+# whose queues grow between two calls would write past the end of our memory. So we have plenty.
+MOST_COUNTERS = 8192
+ROOM_BYTES = 2 * NAME_BYTES * MOST_COUNTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def parse_names(block: bytes) -> tuple[str, ...]:
 
 def open_nic_counters(host: Host) -> Read[NicCounters]:
     """A reader of the driver counters of every hardware device."""
+    room = array.array("B", bytes(ROOM_BYTES))
 
     def read() -> Reading[NicCounters]:
         if not host.is_live:
@@ -67,7 +69,7 @@ def open_nic_counters(host: Host) -> Read[NicCounters]:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
             for device, _, _ in devices.value:
                 try:
-                    found.append(_read_device(door, device))
+                    found.append(_read_device(door, device, room))
                 except OSError as error:
                     # A driver may keep no statistics; the other devices still count.
                     if absence_of(error) is not Absence.SWITCHED_OFF:
@@ -79,27 +81,29 @@ def open_nic_counters(host: Host) -> Read[NicCounters]:
     return read
 
 
-def _read_device(door: socket.socket, device: str) -> DeviceCounters:
-    info = _ethtool(door, device, struct.pack("=I", ETHTOOL_GDRVINFO).ljust(DRVINFO.size, b"\0"))
-    fields = DRVINFO.unpack(info)
+def _read_device(door: socket.socket, device: str, room: array.array[int]) -> DeviceCounters:
+    fields = DRVINFO.unpack_from(_ethtool(door, device, struct.pack("=I", ETHTOOL_GDRVINFO), room))
     driver, version, firmware = (field.split(b"\0", 1)[0].decode(errors="replace") for field in fields[1:4])
     count = fields[8]
-    room = count + SPARE_COUNTERS
-    request = struct.pack("=III", ETHTOOL_GSTRINGS, ETH_SS_STATS, count)
-    strings = _ethtool(door, device, request + bytes(NAME_BYTES * room))
-    stats = _ethtool(door, device, struct.pack("=II", ETHTOOL_GSTATS, count) + bytes(8 * room))
-    if struct.unpack_from("=I", strings, 8) != (count,) or struct.unpack_from("=I", stats, 4) != (count,):
+    if count > MOST_COUNTERS:
+        raise OSError(errno.EFBIG, f"{count} counters are more than we have room for")
+    strings = _ethtool(door, device, struct.pack("=III", ETHTOOL_GSTRINGS, ETH_SS_STATS, count), room)
+    named = struct.unpack_from("=I", strings, 8)
+    names = parse_names(bytes(strings[12 : 12 + NAME_BYTES * count]))
+    stats = _ethtool(door, device, struct.pack("=II", ETHTOOL_GSTATS, count), room)
+    if not named == struct.unpack_from("=I", stats, 4) == (count,):
         raise OSError(errno.EAGAIN, "the number of counters changed between two calls")
-    names = parse_names(strings[12 : 12 + NAME_BYTES * count])
     values = struct.unpack_from(f"={count}Q", stats, 8)
     return DeviceCounters(device, driver, version, firmware, tuple(zip(names, values, strict=True)))
 
 
-def _ethtool(door: socket.socket, device: str, request: bytes) -> bytes:
-    buffer = array.array("B", request)
-    address, _ = buffer.buffer_info()
+def _ethtool(door: socket.socket, device: str, request: bytes, room: array.array[int]) -> memoryview:
+    """The kernel's answer, which is in our room until the next question."""
+    answer = memoryview(room)
+    answer[: len(request)] = request
+    address, _ = room.buffer_info()
     fcntl.ioctl(door, SIOCETHTOOL, struct.pack("16sP16x", device.encode(), address))
-    return buffer.tobytes()
+    return answer
 
 
 NIC_COUNTERS = Source(

@@ -16,7 +16,7 @@ from typing import Literal
 
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host, only_line, parse_core_list
-from necroscope.sources.interrupts import Interrupt, parse_interrupts
+from necroscope.sources.interrupts import Interrupt, Interrupts, parse_interrupts
 from necroscope.sources.source import Read, Source
 
 Direction = Literal["rx", "tx", "both"]
@@ -31,7 +31,7 @@ IRQ_NAMES: tuple[tuple[str, Direction], ...] = (
     (r"mana_q(?P<queue>\d+)@pci:{bus}", "both"),
     (r"{bus}-output\.(?P<queue>\d+)", "tx"),  # virtio_net
     (r"{bus}-input\.(?P<queue>\d+)", "rx"),
-    (r"eth%d-ntfy-block\.(?P<queue>\d+)", "both"),  # gve: tx blocks first, then rx; see _split_gve
+    (r"(?:{device}|eth%d)-ntfy-block\.(?P<queue>\d+)", "both"),  # gve: see _find_queues and _split_gve
     (r"gve-ntfy-blk(?P<queue>\d+)@pci:{bus}", "both"),
     (r"{device}-(?P<queue>\d+)", "both"),  # mlx4, older mlx5
 )
@@ -62,6 +62,7 @@ class NicQueue:
 
 
 NicQueues = tuple[NicQueue, ...]
+Served = tuple[Interrupt, int, Direction]  # an interrupt and the queue that it serves
 
 
 def queue_of_irq(irq_name: str, device: str, bus: str) -> tuple[int, Direction] | None:
@@ -91,17 +92,13 @@ def open_nic_queues(host: Host) -> Read[NicQueues]:
             return devices.without_value()
         queues = []
         for device, driver, bus in devices.value:
-            for interrupt in interrupts.value:
-                found = queue_of_irq(interrupt.name, device, bus)
-                if found and _is_of_device(host, device, interrupt):
-                    queue, direction = _split_gve(host, device, driver, *found)
-                    cores = effective_cores(host, interrupt.irq)
-                    xps = xps_cores(host, device, queue) if direction != "rx" else ()
-                    queues.append(
-                        NicQueue(
-                            device, driver, bus, queue, direction, interrupt.irq, interrupt.name, cores, xps
-                        )
-                    )
+            found = _find_queues(host, interrupts.value, device, bus)
+            for interrupt, queue, direction in _split_gve(host, device, found) if driver == "gve" else found:
+                cores = effective_cores(host, interrupt.irq)
+                xps = xps_cores(host, device, queue) if direction != "rx" else ()
+                queues.append(
+                    NicQueue(device, driver, bus, queue, direction, interrupt.irq, interrupt.name, cores, xps)
+                )
         if not queues:
             names = ", ".join(f"{device} ({driver})" for device, driver, _ in devices.value)
             detail = f"/proc/interrupts names no queue of {names}"
@@ -142,21 +139,26 @@ def xps_cores(host: Host, device: str, queue: int) -> tuple[int, ...]:
     return mask.parsed(only_line).parsed(parse_core_mask).value or ()
 
 
-def _is_of_device(host: Host, device: str, interrupt: Interrupt) -> bool:
-    # Before Linux 6.3, gve asked for its interrupts before it had a name: only the number tells whose it is.
-    if not interrupt.name.startswith("eth%d-"):
-        return True
-    return str(interrupt.irq) in (host.names(f"/sys/class/net/{device}/device/msi_irqs").value or ())
+def _find_queues(host: Host, interrupts: Interrupts, device: str, bus: str) -> list[Served]:
+    # Before Linux 6.3, gve asks for its interrupts before it has a name: only the number tells whose it is.
+    numbers = host.names(f"/sys/class/net/{device}/device/msi_irqs").value or ()
+    return [
+        (interrupt, *found)
+        for interrupt in interrupts
+        if (found := queue_of_irq(interrupt.name, device, bus))
+        and (str(interrupt.irq) in numbers or not interrupt.name.startswith("eth%d-"))
+    ]
 
 
-def _split_gve(
-    host: Host, device: str, driver: str, block: int, direction: Direction
-) -> tuple[int, Direction]:
-    if driver != "gve":
-        return block, direction
+def _split_gve(host: Host, device: str, blocks: list[Served]) -> list[Served]:
+    """The first half of gve's blocks is for transmit queues, the other for receive queues, used or not."""
+    half = len(blocks) // 2
     names = host.names(f"/sys/class/net/{device}/queues").value or ()
-    transmit_queues = sum(name.startswith("tx-") for name in names)
-    return (block, "tx") if block < transmit_queues else (block - transmit_queues, "rx")
+    split: list[Served] = [
+        (interrupt, block, "tx") if block < half else (interrupt, block - half, "rx")
+        for interrupt, block, _ in blocks
+    ]
+    return [served for served in split if f"{served[2]}-{served[1]}" in names]
 
 
 NIC_QUEUES = Source(

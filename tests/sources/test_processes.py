@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from necroscope.model.reading import Absence
+from necroscope.sources.host import Host
+from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND, Processes, Task, parse_unit, unit_of
+from tests.sources.conftest import Content, Tree
+
+POD = "kubepods-burstable-pod8a1.slice"
+SCOPE = "cri-containerd-0b5c.scope"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("0::/system.slice/kubelet.service\n", "kubelet.service"),
+        ("0::/\n", ""),
+        ("12:memory:/system.slice/ssh.service\n1:name=systemd:/system.slice/cron.service\n", "cron.service"),
+        ("12:memory:/system.slice/ssh.service\n1:name=systemd:/\n0::/\n", ""),
+        ("4:memory:/process_api/bd9e\n1:name=systemd:/\n0::/system.slice/a.service\n", "a.service"),  # hybrid
+        (f"0::/kubepods.slice/kubepods-burstable.slice/{POD}/{SCOPE}\n", SCOPE),
+        (f"1:name=systemd:/kubepods.slice/{POD}/docker-7f.scope\n", "docker-7f.scope"),
+        ("0::/kubepods/burstable/pod8a1/0b5c\n", ""),  # the cgroupfs driver
+        ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/a.service\n", "a.service"),
+        ("0::/machine.slice/vm.scope/payload/system.slice/nginx.service/worker\n", "nginx.service"),
+        ("0::/system.slice/containerd.service/kubepods:cri-containerd:0b5c\n", "containerd.service"),
+        ("0::/init.scope\n", "init.scope"),
+    ],
+)
+def test_units_of_processes(text: str, unit: str) -> None:
+    assert parse_unit(text) == unit
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0::/a.service/b.serv", "0::/user@0.service/ap", "rubbish\n", b"\xff\xfe\x00", None]
+)
+def test_a_bad_cgroup_file_names_no_unit(tree: Tree, text: Content) -> None:
+    assert unit_of(tree({"/proc/7/cgroup": text}), 7) == ""
+
+
+def stat(pid: int, comm: str, user: int, system: int, core: int) -> str:
+    return (
+        f"{pid} ({comm}) S 1 1 1 0 -1 4194560 0 0 0 0 {user} {system} 0 0 20 0 1 0 77 0 0 "
+        f"0 0 0 0 0 0 0 0 0 0 0 0 0 17 {core} 0 0 0 0 0\n"
+    )
+
+
+def test_what_each_used_since_the_reading_before(tree: Tree) -> None:
+    idle = {"/proc/8/stat": stat(8, "idle", 1, 1, 0)}
+    host = tree({"/proc/7/stat": stat(7, "a (b) c", 100, 900, 1), **idle, "/proc/self/stat": "rubbish"})
+    read = PROCESSES.open(host)
+    assert read().value == Processes(2, ())
+    tree({"/proc/7/stat": stat(7, "a (b) c", 102, 930, 3), "/proc/7/cgroup": "0::/system.slice/a.service\n"})
+    assert read().value == Processes(2, (Task(7, 7, "a (b) c", 3, 2, 30, "a.service"),))
+    assert read().value == Processes(2, ())
+
+
+@pytest.mark.parametrize("text", ["", b"\xff\xfe\x00", "7 (a", "7 (a) S 1 1 1 0 -1 41", "/"])
+def test_a_process_that_cannot_be_read_is_not_counted(tree: Tree, text: str | bytes) -> None:
+    files: dict[str, Content] = {"/proc/8/stat": stat(8, "idle", 1, 1, 0), "/proc/7/stat": text}
+    if text == "/":
+        files["/proc/7/stat"] = None
+    assert PROCESSES.open(tree(files))().value == Processes(1, ())
+
+
+def test_nothing_to_see(tree: Tree, tmp_path: Path) -> None:
+    reading = PROCESSES.open(tree({"/proc": None}))()
+    assert (reading.absence, reading.detail) == (Absence.NOT_SUPPORTED, "no process is visible in /proc")
+    (tmp_path / "proc").rmdir()
+    reading = PROCESSES.open(tree({}))()
+    assert reading.absence is Absence.NOT_SUPPORTED
+    assert "/proc: No such file or directory" in reading.detail
+    reading = PROCESSES.open(tree({"/proc": "a file"}))()
+    assert reading.absence is Absence.NOT_SUPPORTED
+    assert "/proc: Not a directory" in reading.detail
+
+
+@pytest.fixture
+def busy_core() -> Iterator[tuple[int, int]]:
+    """The pid and core of a child that keeps one core busy."""
+    core = max(os.sched_getaffinity(0))
+    child = subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"])
+    os.sched_setaffinity(child.pid, [core])
+    yield child.pid, core
+    child.kill()
+    child.wait()
+
+
+def test_this_machine_sees_a_busy_child_on_its_core(busy_core: tuple[int, int]) -> None:
+    pid, core = busy_core
+    read = PROCESSES.open(Host())
+    first = read().value
+    assert first
+    assert first.count >= 2
+    assert first.tasks == ()
+    time.sleep(0.3)
+    second = read().value
+    assert second
+    (task,) = [task for task in second.tasks if task.pid == pid]
+    assert (task.tid, task.core) == (pid, core)
+    assert task.comm == "sh"
+    assert 0 < task.user_ticks + task.system_ticks <= TICKS_PER_SECOND * 2
