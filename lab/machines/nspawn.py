@@ -90,7 +90,7 @@ class Container:
 
     With `memory_cgroups` it may make cgroups where the memory controller is v1; where it is v2, the container
     has the controllers that our own cgroup passes on. Without `private_network` it has the host's
-    interfaces, addresses and ports.
+    interfaces, addresses and ports. `binds` are folders to show although they lie under the host's /tmp.
     """
 
     units: Mapping[str, str] = field(default_factory=dict)
@@ -98,6 +98,7 @@ class Container:
     memory_cgroups: bool = True
     private_network: bool = True
     boot_timeout_seconds: float = 60.0
+    binds: Sequence[Path] = ()
     name: str = field(init=False, default_factory=lambda: f"lab-{uuid.uuid4().hex[:12]}")
     leader: int = field(init=False, default=0)
 
@@ -192,6 +193,7 @@ class Container:
             "--link-journal=no",  # leave nothing in the host's journal
             # Hides whatever the host has enabled or configured.
             f"--bind={self._scratch}/systemd:/etc/systemd",
+            *(f"--bind={str(path).replace(':', chr(92) + ':')}" for path in self.binds),
             # Relay READY=1 from the systemd inside, which it sends when the boot has finished.
             "--notify-ready=yes",
             # On SIGTERM, pull the plug: an orderly shutdown waits for units that do not want to stop.

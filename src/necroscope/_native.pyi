@@ -9,5 +9,8 @@ class TaskScanner:
     """Remembers the CPU time of every thread below a proc mount."""
 
     def __init__(self, proc: str | Path) -> None: ...
-    def scan(self, limit: int) -> tuple[int, list[tuple[int, int, str, int, int, int]]]:
-        """Processes seen, and (pid, tid, comm, core, user ticks, system ticks) since the scan before."""
+    def scan(
+        self, most: int
+    ) -> tuple[int, list[tuple[int, int, str, int, int, int]], list[tuple[int, str, int]]]:
+        """Processes seen; (pid, tid, comm, core, user ticks, system ticks) of the `most` busiest threads of
+        every core since the scan before; (pid, comm, ticks) of parents whose children ended since."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,21 @@ def test_help_opens_with_two_invocations_and_ends_with_exit_codes(necroscope: Ru
         < text.index("necroscope doctor -d 30s --json")
         < text.index("options:")
     )
-    assert text.rstrip().endswith("4 a fix did not help   130 interrupted")
+    assert text.rstrip().endswith("130  interrupted")
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["doctor", "--help"], ["explain", "nic-reset", "cores"], ["list"]]
+)
+def test_everything_fits_a_terminal_of_60_columns(necroscope: Run, words: list[str]) -> None:
+    text = necroscope(*words, env={"COLUMNS": "60"}).stdout
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_a_hint_is_a_command_that_works(necroscope: Run) -> None:
+    hint = necroscope("doctor", "-d", "soon").stderr.splitlines()[1].split()
+    assert hint[0] == "necroscope"
+    assert necroscope(*hint[1:]).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -49,7 +64,7 @@ def test_json_may_stand_before_the_verb(necroscope: Run) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    command = f"{PROGRAM} list rules | head -1; echo ${{PIPESTATUS[0]}}"
+    command = f"{shlex.quote(str(PROGRAM))} list rules | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] in ("0", "141")

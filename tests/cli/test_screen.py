@@ -37,3 +37,11 @@ def test_colour_only_where_wanted() -> None:
 )
 def test_values_as_a_person_writes_them(value: float | str, unit: str, text: str) -> None:
     assert value_text(Evidence("n", value, unit, "s")) == text
+
+
+def test_nobody_else_steers_the_terminal() -> None:
+    screen = Screen(60)
+    hostile = "\x1b[2J\x07own\x9b"
+    for text in (screen.wrap(hostile), screen.table([(hostile, hostile)]), screen.page(hostile)):
+        assert all(character.isprintable() or character == "\n" for character in text)
+        assert "\\x1b[2J" in text

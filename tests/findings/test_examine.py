@@ -36,13 +36,28 @@ def test_an_absent_source_is_named_with_reason_hint_and_who_misses_it() -> None:
     refused: Reading[None] = Reading(
         absence=Absence.NOT_PERMITTED, detail="/dev/kmsg: Operation not permitted"
     )
-    examination = examined(segment_of({CORES: core_seconds(["idle"] * 2), KERNEL_LOG: [refused] * 3}))
+    examination = examined(segment_of({CORES: core_seconds(["idle"] * 4), KERNEL_LOG: [refused] * 5}))
     (row,) = [row for row in examination.not_checked if row.source == "kernel-log"]
     assert row.reason == "not permitted: /dev/kmsg: Operation not permitted"
     assert row.hint == "CAP_SYSLOG, or run as root"
     assert {"nic-reset", "kernel-stall"} <= set(row.affects)
     assert "nic-reset" not in examination.checked
     assert "core-saturated" in examination.checked
+
+
+def test_too_short_a_look_is_not_a_healthy_one() -> None:
+    examination = examined(segment_of({CORES: core_seconds(["system"] * 2)}))
+    assert "core-saturated" not in examination.checked
+    (row,) = [row for row in examination.not_checked if row.source == "core-saturated"]
+    assert row.reason == "looked for 2 s, and it takes 3 s in a row to say so"
+
+
+def test_a_source_that_broke_on_the_way_says_so() -> None:
+    broke: Reading[None] = Reading(absence=Absence.BROKEN, detail="/proc/stat: Input/output error")
+    examination = examined(segment_of({CORES: [core_seconds(["idle"])[0], broke, broke]}))
+    assert ("cores", "unreadable: /proc/stat: Input/output error") in [
+        (row.source, row.reason) for row in examination.not_checked
+    ]
 
 
 def test_one_moment_is_too_little_for_a_rate_and_it_says_so() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from necroscope.findings.kernel_log_events import kernel_log_rules, match_line, match_rule, split_prefix
+from necroscope.findings.nic_reset import ADVICE
 from necroscope.model.event import EVENT_KINDS
 from necroscope.sources.kernel_log import LogLine
 
@@ -36,11 +37,12 @@ def rules_matching(line: str) -> list[str]:
 def test_rule_keeps_to_the_schema(id: str) -> None:
     table = TABLES[id]
     needed = {"event", "means", "pattern", "match", "no_match"}
-    assert needed <= table.keys() <= needed | {"phase", "drivers", "since", "fields_of"}
+    assert needed <= table.keys() <= needed | {"phase", "cause", "drivers", "since", "fields_of"}
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id)
     assert table["event"] in EVENT_KINDS
     phases = {"stall", "reset", "done", "failed"} if table["event"] == "nic-reset" else {None}
     assert table.get("phase") in phases
+    assert table.get("cause", "") in ADVICE
     assert re.compile(table["pattern"]).groupindex.keys() <= GROUPS
     assert table["means"].endswith(".") and ". " not in table["means"], "one plain sentence"
 

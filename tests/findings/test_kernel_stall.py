@@ -22,7 +22,7 @@ def test_one_finding_per_kind_with_its_core() -> None:
         "rt-throttling": Severity.WARNING,
     }
     facts = evidence(found["soft-lockup"])
-    assert (facts["events"], facts["core"], facts["soft-lockup"]) == (2, 37, LOCKUP)
+    assert (facts["lines"], facts["core"], facts["soft-lockup"]) == (2, 37, LOCKUP)
 
 
 def test_memory_and_old_lines_are_not_stalls() -> None:

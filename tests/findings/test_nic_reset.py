@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from necroscope.findings.nic_reset import nic_reset
+from necroscope.findings.nic_reset import ADVICE, nic_reset
 from necroscope.model.finding import Severity
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.nic_counters import NIC_COUNTERS, DeviceCounters
@@ -89,3 +89,30 @@ def test_watchdog_counter_of_the_kernel() -> None:
     (finding,) = look(nic_reset, segment)
     assert evidence(finding)["timeouts while looking"] == 1
     assert evidence(finding)["core of queue 5 (irq 41)"] == "37"
+
+
+def test_scheduled_a_moment_ago_is_not_starved() -> None:
+    fresh = ENA.replace("5180000", "4000")
+    (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(fresh)]}))
+    assert "NAPI scheduled but not run" not in evidence(finding)
+
+
+def test_the_line_says_what_it_means_and_the_advice_fits_the_cause() -> None:
+    fatal = "bnxt_en 0000:3b:00.0 eth2: Detected firmware fatal condition, initiating reset"
+    (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(fatal)]}))
+    assert "firmware" in evidence(finding)["which means"]
+    assert finding.advice == (ADVICE["device"],)
+
+
+def test_a_line_of_a_program_about_no_device_of_ours_is_no_emergency() -> None:
+    segment = segment_of({KERNEL_LOG: [kernel_log(ENA, facility=1)], NIC_QUEUES: [()]})
+    (finding,) = look(nic_reset, segment)
+    assert finding.severity is Severity.WARNING
+    assert "written by a program" in finding.summary
+    assert evidence(finding)["device present"] == "no"
+
+
+def test_the_counters_are_looked_at_without_the_log() -> None:
+    assert nic_reset.any_suffices
+    moments = [(QueueTimeouts("eth0", "ena", 5, count),) for count in (2, 3)]
+    assert len(look(nic_reset, segment_of({NIC_TIMEOUTS: moments}))) == 1

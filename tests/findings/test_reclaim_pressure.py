@@ -21,8 +21,17 @@ def test_direct_reclaim() -> None:
     segment = segment_of({RECLAIM: [reclaim(0), reclaim(5_000)], PRESSURE: pressures})
     (finding,) = look(reclaim_pressure, segment)
     facts = evidence(finding)
-    assert (facts["scanned by waiting tasks"], facts["allocations that waited"]) == (5_000, 50)
+    assert (facts["scanned by waiting tasks in the worst second"], facts["allocations that waited"]) == (
+        5_000,
+        50,
+    )
     assert facts["time some task waited for memory"] == 0.5
+
+
+def test_a_burst_of_one_second_is_not_averaged_away() -> None:
+    moments = [reclaim(0)] * 5 + [reclaim(9_000)] * 6
+    (finding,) = look(reclaim_pressure, segment_of({RECLAIM: moments}))
+    assert "9,000 pages a second" in finding.summary
 
 
 def test_a_little_scanning_is_ordinary() -> None:

@@ -15,7 +15,7 @@ def unit(name: str, restarts: int | None, **changes: Any) -> Unit:
         "result": "success",
         "restart_policy": "on-failure",
         "restart_delay_seconds": 10.0,
-        "main_started_ns": BEGIN_NS - 3600 * 10**9,
+        "state_changed_ns": BEGIN_NS - 3600 * 10**9,
         "exit_status": 0,
         "enabled": "enabled",
         "preset": "enabled",
@@ -46,7 +46,7 @@ def test_evidence_leads_to_the_cause() -> None:
 
 def test_a_slow_loop_is_seen_between_two_restarts() -> None:
     waiting = unit("ecs.service", 12, active_state="activating", sub_state="auto-restart")
-    just_started = unit("slow.service", 12, main_started_ns=BEGIN_NS - 20 * 10**9)
+    just_started = unit("slow.service", 12, state_changed_ns=BEGIN_NS - 20 * 10**9)
     assert names((waiting, just_started)) == ["ecs.service", "slow.service"]
 
 
@@ -58,6 +58,12 @@ def test_a_loop_that_systemd_gave_up() -> None:
 
 def test_what_is_over_or_happened_once_is_no_loop() -> None:
     long_ago = unit("stable.service", 9)
-    once = unit("once.service", 1, main_started_ns=BEGIN_NS)
+    once = unit("once.service", 1, state_changed_ns=BEGIN_NS)
     failed_once = unit("oneshot.service", 0, active_state="failed", sub_state="failed", result="exit-code")
     assert names((long_ago, once, failed_once)) == []
+
+
+def test_a_unit_that_ends_well_is_not_called_a_crash() -> None:
+    moments = [(unit("poller.service", restarts),) for restarts in (40, 42)]
+    (finding,) = look(unit_crash_loop, segment_of({UNITS: moments}))
+    assert finding.summary.startswith("poller.service is restarted again and again: 42 restarts")

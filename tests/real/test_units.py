@@ -17,6 +17,7 @@ from necroscope.sources.units import open_units
 from tests.real.conftest import evidence, findings
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+CHECKOUT = Path(__file__).parents[2]
 PROGRAM = Path(sys.executable).with_name("necroscope")
 
 
@@ -33,7 +34,7 @@ UNITS = {
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Container]:
-    with Container(units=UNITS, enable=tuple(UNITS)) as container:
+    with Container(units=UNITS, enable=tuple(UNITS), binds=(CHECKOUT,)) as container:
         time.sleep(2)  # some restarts
         yield container
 

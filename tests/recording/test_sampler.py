@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import math
+import os
+import signal
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import necroscope.recording.sampler as sampler_module
 from necroscope.model.reading import Absence, Reading
 from necroscope.recording.sampler import sample
 from necroscope.recording.segment import Segment
@@ -32,8 +36,38 @@ def counting(id: str, pace_seconds: float = 1.0, calls: int = 10**6) -> Source[i
     return Source(id, open_counting, pace_seconds)
 
 
-def sampled(*sources: Source[Any], seconds: float = 2, host: Host | None = None) -> Segment:
-    return sample(host or Host(), seconds, lambda done, total: None, sources)
+def interrupting(at: int, times: int = 1) -> Source[int]:
+    """A source in whose reading somebody presses Ctrl-C."""
+
+    def open_interrupting(_: Host) -> Read[int]:
+        counted = counting("").open(_)
+
+        def read() -> Reading[int]:
+            reading = counted()
+            for _ in range(times if reading.value == at else 0):
+                signal.raise_signal(signal.SIGINT)
+            return reading
+
+        return read
+
+    return Source("interrupting", open_interrupting)
+
+
+def sampled(
+    *sources: Source[Any],
+    seconds: float = 2,
+    host: Host | None = None,
+    steps: list[tuple[int, int]] | None = None,
+) -> Segment:
+    def progress(done: int, total: int) -> None:
+        if steps is not None:
+            steps.append((done, total))
+
+    return sample(host or Host(), seconds, progress, sources)
+
+
+def values(segment: Segment, id: str) -> list[int]:
+    return [timed.value for timed in segment.series(counting(id))]
 
 
 def test_once_a_second_and_on_time() -> None:
@@ -48,6 +82,22 @@ def test_a_slow_source_is_read_at_the_beginning_and_the_end() -> None:
     segment = sampled(counting("slow", pace_seconds=60), counting("fast"))
     assert [timed.value for timed in segment.series(counting("slow"))] == [1, 2]
     assert "slow" not in segment.moments[1].readings
+
+
+def test_a_fraction_of_a_second_at_the_end() -> None:
+    steps: list[tuple[int, int]] = []
+    segment = sampled(counting("fast"), counting("slow", pace_seconds=60), seconds=1.3, steps=steps)
+    first, *later = [moment.time_ns for moment in segment.moments]
+    assert [(time_ns - first) / 1e9 for time_ns in later] == pytest.approx([1, 1.3], abs=0.2)
+    assert (values(segment, "fast"), values(segment, "slow")) == ([1, 2, 3], [1, 2])
+    assert list(dict.fromkeys(steps)) == [(0, 2), (1, 2), (2, 2)]
+    assert not segment.interrupted
+
+
+def test_a_source_with_an_infinite_pace_is_read_once() -> None:
+    segment = sampled(counting("once", pace_seconds=math.inf), counting("fast"), seconds=1)
+    assert (values(segment, "once"), values(segment, "fast")) == ([1], [1, 2])
+    assert [list(moment.readings) for moment in segment.moments] == [["once", "fast"], ["fast"]]
 
 
 def test_a_source_that_breaks_is_recorded_and_hurts_no_other() -> None:
@@ -79,14 +129,62 @@ def test_a_recorded_tree_is_one_moment(tmp_path: Path) -> None:
     assert not segment.is_live
 
 
-def test_an_interrupt_keeps_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    naps = iter([None, None, KeyboardInterrupt])
+@pytest.fixture(autouse=True)
+def same_handler() -> Iterator[None]:
+    """Whatever happens, Ctrl-C does afterwards what it did before."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    assert signal.getsignal(signal.SIGINT) is before
 
-    def nap(_: float) -> None:
-        if next(naps):
-            raise KeyboardInterrupt
 
-    monkeypatch.setattr(sampler_module, "_sleep_until", nap)
-    segment = sampled(counting("fast"), seconds=10)
+def test_an_interrupt_ends_the_wait_and_keeps_what_was_seen() -> None:
+    steps: list[tuple[int, int]] = []
+    sources = counting("slow", pace_seconds=60), counting("once", pace_seconds=math.inf), counting("fast")
+    began = time.monotonic()
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    segment = sampled(*sources, seconds=10, steps=steps)
+    assert 0.2 <= time.monotonic() - began < 0.9
     assert segment.interrupted
-    assert len(segment.moments) == 3  # two on time, and a last look
+    assert [values(segment, id) for id in ("slow", "once", "fast")] == [
+        [1, 2],
+        [1],
+        [1, 2],
+    ]  # and a last look
+    assert steps == [(0, 10), (10, 10)]
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_an_interrupt_does_not_cut_a_moment(at: int) -> None:
+    """It is finished, and one with all sources follows."""
+    sources = interrupting(at), counting("slow", pace_seconds=60), counting("fast")
+    segment = sampled(*sources, seconds=10)
+    assert segment.interrupted
+    assert segment.seconds < at
+    assert values(segment, "interrupting") == values(segment, "fast") == list(range(1, at + 2))
+    assert values(segment, "slow") == [1, 2]
+    assert all(moment.readings["interrupting"].absence is None for moment in segment.moments)
+
+
+def test_an_interrupt_before_the_first_moment() -> None:
+    def open_interrupting(host: Host) -> Read[int]:
+        signal.raise_signal(signal.SIGINT)
+        return counting("").open(host)
+
+    segment = sampled(Source("early", open_interrupting), counting("fast"), seconds=10)
+    assert segment.interrupted
+    assert (values(segment, "early"), values(segment, "fast")) == ([1], [1])
+
+
+def test_a_second_interrupt_ends_the_program() -> None:
+    steps: list[tuple[int, int]] = []
+    with pytest.raises(KeyboardInterrupt):
+        sampled(interrupting(1, times=2), seconds=10, steps=steps)
+    assert steps == [(10, 10)]
+
+
+def test_outside_of_the_main_thread_there_is_no_ctrl_c() -> None:
+    segments: list[Segment] = []
+    thread = threading.Thread(target=lambda: segments.append(sampled(counting("fast"), seconds=0)))
+    thread.start()
+    thread.join()
+    assert [values(segment, "fast") for segment in segments] == [[1]]

@@ -165,7 +165,7 @@ def test_no_file(copies: Copies, spoil: Spoil, case: Case) -> None:
 
 @each_file
 def test_no_permission(copies: Copies, deny: Deny, case: Case) -> None:
-    deny(case.file)
+    deny(str((copies[case.host] / case.file.lstrip("/")).resolve()))
     assert_refused(read(copies, case), Absence.NOT_PERMITTED, case)
 
 

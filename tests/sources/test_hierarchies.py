@@ -53,6 +53,14 @@ def test_mounts_of_others_cannot_break_it() -> None:
     assert parse_mountinfo(other + nameless + V2) == parse_mountinfo(V2)
 
 
+def test_mount_points_that_are_not_utf_8(tree: Tree) -> None:
+    other = b"90 1 0:90 / /home/me/\xff\xfe rw - tmpfs tmpfs rw\n"
+    host = tree({"/proc/1/mountinfo": other + V2.replace("/cgroup ", "/\xe9 ").encode("latin-1")})
+    tree({"/sys/fs/\udce9/cgroup.controllers": CONTROLLERS})
+    assert read_hierarchies(host).value == (Hierarchy(2, "/sys/fs/\udce9", ()),)
+    assert find_hierarchy(host, "memory").value == Hierarchy(2, "/sys/fs/\udce9", ())
+
+
 def test_a_hierarchy_mounted_twice_counts_once() -> None:
     again = V2.replace("/sys/fs/cgroup", "/var/lib/container/sys/fs/cgroup")
     assert parse_mountinfo(V2 + again) == parse_mountinfo(V2)

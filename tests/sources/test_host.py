@@ -12,6 +12,7 @@ from necroscope._native import TaskScanner, list_directories
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import (
     LARGEST_FILE_BYTES,
+    MOST_LINKS,
     Host,
     absence_of,
     missing,
@@ -38,6 +39,13 @@ def test_what_cannot_be_read_says_why(tree: Tree, deny: Deny) -> None:
         "none": (Absence.NOT_SUPPORTED, "/proc/none: No such file or directory"),
         "binary/y": (Absence.NOT_SUPPORTED, "/proc/binary/y: Not a directory"),
     }
+
+
+def test_bytes_that_are_not_text_may_be_asked_for(tree: Tree) -> None:
+    host = tree({"/proc/x": b"a\xff\n"})
+    assert host.read("/proc/x").absence is Absence.BROKEN
+    assert host.read("/proc/x", errors="replace").value == "a\ufffd\n"
+    assert host.read("/proc/x", errors="surrogateescape").value == "a\udcff\n"
 
 
 @pytest.mark.parametrize(
@@ -96,9 +104,78 @@ def test_names_words_and_links(tree: Tree, deny: Deny) -> None:
     assert host.names("/proc/hostname").absence is Absence.NOT_SUPPORTED
 
 
+OUT = Path("../" * 20 + "etc/passwd")  # the root itself is nowhere that deep
+
+
+@pytest.mark.parametrize(
+    ("links", "name", "inside"),
+    [
+        ({"/a": Path("/etc/passwd")}, "/a", "etc/passwd"),
+        ({"/a/b": OUT}, "/a/b", "etc/passwd"),
+        ({"/a": Path("/")}, "/a/etc/passwd", "etc/passwd"),
+        ({"/a": Path("b"), "/b": Path("./c"), "/c": Path("/d/e")}, "/a/f", "d/e/f"),
+        ({"/a/b": Path("/c/d")}, "/a/b/../e", "c/e"),  # not a/e: the kernel follows first
+        ({}, "/../../etc/passwd", "etc/passwd"),
+        ({}, "//etc//./passwd/", "etc/passwd"),
+        ({"/a": Path("gone")}, "/a", "gone"),
+        ({}, "/", ""),
+    ],
+)
+def test_links_stay_in_the_root(
+    tree: Tree, tmp_path: Path, links: dict[str, Path], name: str, inside: str
+) -> None:
+    host = tree(links)
+    assert host.path(name) == tmp_path / inside
+    assert host.read("/etc/passwd").absence is Absence.NOT_SUPPORTED
+    tree({"/etc/passwd": "theirs\n"})
+    if inside == "etc/passwd":
+        assert host.read(name).value == "theirs\n"
+
+
+def test_a_root_that_is_given_by_a_link_or_from_here(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tree({"/tree/a": OUT, "/tree/etc/passwd": "theirs\n", "/link": Path("tree")}).root
+    monkeypatch.chdir(root / "tree")
+    for given in (root / "link", Path("."), Path("../tree")):  # noqa: PTH201
+        assert Host(given).read("/a").value == "theirs\n"
+
+
+def chain(links: int, end: Path) -> dict[str, Path]:
+    """Links that lead from /0 to an end."""
+    return {f"/{n}": Path(str(n + 1)) for n in range(links - 1)} | {f"/{links - 1}": end}
+
+
+def test_too_many_links_lead_nowhere(tree: Tree, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("ours\n")
+    host = Host(tmp_path / "root")
+    tree({f"/root{name}": to for name, to in chain(MOST_LINKS + 1, tmp_path / "outside").items()})
+    tree({"/root/loop": Path("loop"), f"/root{tmp_path}/outside": "theirs\n"})
+    assert host.read("/1").value == "theirs\n"
+    for name in ("/0", "/loop", "/loop/x"):
+        for reading in (host.read(name), host.names(name)):
+            assert reading.absence is Absence.BROKEN
+            assert reading.detail == f"{name}: Too many levels of symbolic links"
+        assert host.link_name(name) == host.word(name) == ""
+
+
+def test_the_kernel_follows_the_links_of_this_machine() -> None:
+    assert Host().path("/proc/self/../x") == Path("/proc/self/../x")
+    assert Host().read("/proc/self/stat").value
+
+
+def test_the_first_process_tells_whether_others_are_hidden(tree: Tree, deny: Deny) -> None:
+    host = tree({"/proc/1": None})
+    assert not host.shows_all_processes()
+    tree({"/proc/1/stat": b"1 (\xff) S 0\n"})
+    assert host.shows_all_processes()
+    deny("/proc/1/stat")
+    assert not host.shows_all_processes()
+
+
 def test_only_a_mounted_proc_is_live(tree: Tree) -> None:
     assert Host().is_live
     assert not tree({"/proc/stat": "cpu 1\n"}).is_live
+    link = tree({"/tree/proc": Path("/proc")}).root / "tree"
+    assert not Host(link).is_live
     assert not Host(Path("/nonexistent")).is_live
 
 

@@ -31,6 +31,7 @@ RECORDS = (
     "6,1209,5122417900,c;and more\n"
     "14,1210,5122417901,-,caller=T4711;written by a program\n"
 )
+FakeJournal = Callable[[str], None]
 NO_SYSLOG: Reading[KernelLog] = Reading(absence=Absence.NOT_PERMITTED, detail="syslog call: refused")
 
 
@@ -122,11 +123,39 @@ def test_a_recorded_log_is_read_once(tree: Tree) -> None:
     assert texts(read()) == []
 
 
+NOT_THE_LOG: Reading[KernelLog] = Reading(
+    absence=Absence.BROKEN, detail="/dev/kmsg is not the kernel's log device"
+)
+
+
 @pytest.mark.parametrize("device", ["/dev/null", "/dev/zero"])
-def test_another_device_in_its_place_is_neither_a_log_nor_a_trap(tree: Tree, device: str) -> None:
-    reading = KERNEL_LOG.open(tree({"/dev/kmsg": Path(device)}))()
+def test_another_device_in_its_place_is_neither_a_log_nor_a_trap(
+    monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    monkeypatch.setattr(Host, "path", lambda *_: Path(device))
+    assert Host().is_live
+    assert kernel_log._open_kmsg(Host()) == NOT_THE_LOG
+
+
+def test_the_device_in_another_tree_would_give_our_own_log(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not Path("/dev/kmsg").exists():
+        pytest.skip("this machine has no /dev/kmsg")
+    monkeypatch.setattr(Host, "path", lambda *_: Path("/dev/kmsg"))
+    monkeypatch.setenv("PATH", "/nonexistent")
+    reading = KERNEL_LOG.open(tree({}))()
     assert reading.absence is Absence.BROKEN
-    assert "/dev/kmsg is not the kernel's log device" in reading.detail
+    assert reading.detail == (
+        f"{NOT_THE_LOG.detail}; syslog call: not the running machine; journalctl: No such file or directory"
+    )
+
+
+def test_links_without_end_in_its_place(tree: Tree, journalctl: FakeJournal) -> None:
+    journalctl("exit 1")
+    reading = KERNEL_LOG.open(tree({"/dev/kmsg": Path("kmsg")}))()
+    assert reading.absence is Absence.BROKEN
+    assert reading.detail.startswith("/dev/kmsg: Too many levels of symbolic links; syslog call: ")
 
 
 def test_a_pipe_in_its_place(tree: Tree, tmp_path: Path) -> None:
@@ -165,14 +194,9 @@ def no_kmsg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_log, "_open_kmsg", lambda _: refusal)
 
 
-FakeJournal = Callable[[str], None]
-
-
 @pytest.fixture
-def journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeJournal:
-    """A journalctl whose script is given, and nothing else to read from."""
-    no_kmsg(monkeypatch)
-    monkeypatch.setattr(kernel_log, "_open_syslog", lambda _: NO_SYSLOG)
+def journalctl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeJournal:
+    """A journalctl whose script is given."""
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
     def write(script: str) -> None:
@@ -180,6 +204,33 @@ def journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeJournal:
         (tmp_path / "journalctl").chmod(0o755)
 
     return write
+
+
+@pytest.fixture
+def journal(journalctl: FakeJournal, monkeypatch: pytest.MonkeyPatch) -> FakeJournal:
+    """The same, and nothing else to read from."""
+    no_kmsg(monkeypatch)
+    monkeypatch.setattr(kernel_log, "_open_syslog", lambda _: NO_SYSLOG)
+    return journalctl
+
+
+def test_another_tree_has_its_journal(
+    tree: Tree, journalctl: FakeJournal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kernel_log, "_open_kmsg", lambda _: NOT_THE_LOG)
+    (tmp_path / "lines").write_text(entry(MESSAGE="theirs"))
+    journalctl(f'case "$*" in *" --root={tmp_path}") cat {tmp_path}/lines;; *) exit 1;; esac')
+    reading = KERNEL_LOG.open(tree({}))()
+    assert texts(reading) == ["theirs"]
+    assert reading.value
+    assert reading.value.way == "journalctl"
+
+
+def test_ctrl_c_does_not_end_the_journal(journal: FakeJournal) -> None:
+    """A terminal sends it to the whole process group."""
+    print_group = """printf '{"__MONOTONIC_TIMESTAMP": "1", "MESSAGE": "%s"}\\n' $group"""
+    journal(f"read -r _ _ _ _ group _ < /proc/$$/stat; {print_group}")
+    assert int(texts(KERNEL_LOG.open(Host())())[0]) != os.getpgrp()
 
 
 def test_the_journal_is_the_last_way(journal: FakeJournal, tmp_path: Path) -> None:

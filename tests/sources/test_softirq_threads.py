@@ -10,15 +10,23 @@ from necroscope.sources.host import Host
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread, parse_run_delay
 from tests.sources.conftest import Content, Deny, Tree
 
+KTHREADD = 2
 
-def thread(pid: int, comm: str, schedstat: str = "86093441 20451127 2154\n") -> dict[str, Content]:
-    return {f"/proc/{pid}/comm": f"{comm}\n", f"/proc/{pid}/schedstat": schedstat}
+
+def thread(
+    pid: int, comm: str, schedstat: str = "86093441 20451127 2154\n", parent: int = KTHREADD
+) -> dict[str, Content]:
+    return {
+        f"/proc/{pid}/comm": f"{comm}\n",
+        f"/proc/{pid}/stat": f"{pid} ({comm}) S {parent} 0 0 0 -1 69238848 0 0 0 0 0 4 0 0\n",
+        f"/proc/{pid}/schedstat": schedstat,
+    }
 
 
 FILES = {
     **thread(14, "ksoftirqd/0"),
     **thread(22, "ksoftirqd/95"),
-    **thread(1, "systemd"),
+    **thread(1, "systemd", parent=0),
     **thread(7, "kworker/0:1"),
 }
 
@@ -28,6 +36,24 @@ def test_one_thread_a_core(tree: Tree) -> None:
         SoftirqThread(14, "ksoftirqd/0", 0, 20451127),
         SoftirqThread(22, "ksoftirqd/95", 95, 20451127),
     )
+
+
+def test_a_process_that_only_has_the_name(tree: Tree) -> None:
+    """Anybody may call a process so, with another thread's parent in the name."""
+    names = ("ksoftirqd/7", "napi/x-1", "napi/) S 2 -1")
+    mine = [thread(4711 + n, name, parent=1) for n, name in enumerate(names)]
+    host = tree({**FILES, **mine[0], **mine[1], **mine[2], **thread(22222, "ksoftirqd/2", parent=22)})
+    threads = SOFTIRQ_THREADS.open(host)().value
+    assert threads
+    assert [one.pid for one in threads] == [14, 22]
+
+
+@pytest.mark.parametrize("stat", ["", "14 (ksoftirqd/0", "14 (ksoftirqd/0) S\n", b"\xff\xfe\x00"])
+def test_a_stat_file_that_no_kernel_writes(tree: Tree, stat: str | bytes) -> None:
+    host = tree({**FILES, "/proc/14/stat": stat})
+    threads = SOFTIRQ_THREADS.open(host)().value
+    assert threads
+    assert [one.pid for one in threads] == [22]
 
 
 def test_threaded_napi_has_threads_of_its_own(tree: Tree) -> None:
@@ -70,8 +96,18 @@ def test_what_no_kernel_writes(text: str) -> None:
 
 def test_no_thread_to_see(tree: Tree, tmp_path: Path, deny: Deny) -> None:
     """In a container without the host's processes."""
-    read = SOFTIRQ_THREADS.open(tree(thread(1, "sh")))
+    read = SOFTIRQ_THREADS.open(tree(thread(1, "sh", parent=0)))
     assert read().detail == "no ksoftirqd thread is visible in /proc"
     assert read().absence is Absence.NOT_SUPPORTED
     deny(f"{tmp_path}/proc")
     assert SOFTIRQ_THREADS.open(Host(tmp_path))().absence is Absence.NOT_PERMITTED
+
+
+def test_processes_that_are_hidden(tree: Tree, deny: Deny) -> None:
+    hidden = (Absence.NOT_PERMITTED, "/proc hides other users' processes")
+    reading = SOFTIRQ_THREADS.open(tree(thread(4711, "sh", parent=1)))()  # hidepid=2
+    assert (reading.absence, reading.detail) == hidden
+    host = tree(thread(1, "systemd", parent=0))
+    deny("/proc/1/stat")
+    reading = SOFTIRQ_THREADS.open(host)()  # hidepid=1
+    assert (reading.absence, reading.detail) == hidden

@@ -17,7 +17,7 @@ SOURCE: Source[int] = Source(
         (Absence.NOT_PERMITTED, "be root"),
         (Absence.NOT_SUPPORTED, "a new kernel"),
         (Absence.SWITCHED_OFF, "a new kernel"),
-        (Absence.BROKEN, "look at the file itself: it is not what a kernel writes"),
+        (Absence.BROKEN, "the reason names what was read; if that is not damaged, please report it"),
     ],
 )
 def test_every_absence_has_its_hint(absence: Absence, hint: str) -> None:

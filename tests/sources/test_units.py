@@ -24,7 +24,7 @@ PROPERTIES = {
     ("ecs.service", "Result"): ("s", "exit-code"),
     ("ecs.service", "Restart"): ("s", "on-failure"),
     ("ecs.service", "RestartUSec"): ("t", 10_000_000),
-    ("ecs.service", "ExecMainStartTimestampMonotonic"): ("t", 5_122_417_893),
+    ("ecs.service", "StateChangeTimestampMonotonic"): ("t", 5_122_417_893),
     ("ecs.service", "ExecMainStatus"): ("i", 255),
     ("ecs.service", "UnitFileState"): ("s", "enabled"),
     ("ecs.service", "UnitFilePreset"): ("s", "disabled"),
@@ -52,13 +52,30 @@ def test_services_that_are_not_simply_inactive(start_systemd: StartSystemd, tmp_
         result="exit-code",
         restart_policy="on-failure",
         restart_delay_seconds=10.0,
-        main_started_ns=5_122_417_893_000,
+        state_changed_ns=5_122_417_893_000,
         exit_status=255,
         enabled="enabled",
         preset="disabled",
         file="/lib/systemd/system/ecs.service",
     )
     assert [(unit.name, unit.restarts) for unit in units] == [("ecs.service", 4711), ("ssh.service", 0)]
+
+
+def test_every_property_is_asked_of_its_interface(start_systemd: StartSystemd, tmp_path: Path) -> None:
+    asked: set[tuple[str, str]] = set()
+
+    def answer(question: Message) -> Message:
+        if question.header.fields[HeaderFields.member] == "Get":
+            asked.add(question.body)
+        return ANSWER(question)
+
+    start_systemd(answer)
+    UNITS.open(Host(tmp_path))()
+    of_unit = {"StateChangeTimestampMonotonic", "UnitFileState", "UnitFilePreset", "FragmentPath"}
+    of_service = {"NRestarts", "Result", "Restart", "RestartUSec", "ExecMainStatus"}
+    assert asked == {("org.freedesktop.systemd1.Unit", name) for name in of_unit} | {
+        ("org.freedesktop.systemd1.Service", name) for name in of_service
+    }
 
 
 def test_an_old_systemd_does_not_count_restarts(start_systemd: StartSystemd, tmp_path: Path) -> None:

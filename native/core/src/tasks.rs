@@ -25,19 +25,45 @@ pub struct Task {
     pub system_ticks: u64,
 }
 
+/// CPU time of children that a process has waited for between two scans: work that came and went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Children {
+    /// The parent's process id.
+    pub pid: u32,
+    /// The parent's name.
+    pub comm: String,
+    /// Clock ticks of the children that ended, and of theirs.
+    pub ticks: u64,
+}
+
 /// What one scan saw.
 #[derive(Debug, Default)]
 pub struct Scan {
     /// Threads that used CPU time since the scan before, the busiest first.
     pub tasks: Vec<Task>,
+    /// Parents whose ended children used CPU time, the most first.
+    pub children: Vec<Children>,
     /// Processes visible to us.
     pub processes: usize,
 }
 
+impl Scan {
+    /// Keep the `most` busiest threads of every core, and as many parents.
+    pub fn keep_busiest(&mut self, most: usize) {
+        let mut kept: HashMap<u32, usize> = HashMap::new();
+        self.tasks.retain(|task| {
+            let count = kept.entry(task.core).or_insert(0);
+            *count += 1;
+            *count <= most
+        });
+        self.children.truncate(most);
+    }
+}
+
 /// Remembers every thread's CPU time, so that the next scan can tell what it used since.
 ///
-/// A thread that ends between two scans takes its last fraction of a second with it: the kernel
-/// keeps no trace of it that can be read here.
+/// A thread that ends between two scans takes its last fraction of a second with it; of a process, the
+/// parent that waits for it gets the time, which is reported as its children's.
 pub struct Scanner {
     proc: PathBuf,
     known: HashMap<u32, Process>,
@@ -47,7 +73,11 @@ pub struct Scanner {
 
 struct Process {
     start: u64,
-    ticks: u64,
+    ticks: Option<u64>,
+    children_ticks: u64,
+    /// Whether it ever had more than one thread. From then on its own numbers include threads that
+    /// are gone, and only those of its threads can be compared.
+    many_threads: bool,
     threads: HashMap<u32, (u64, u64)>,
     seen: u64,
 }
@@ -67,29 +97,36 @@ impl Scanner {
             // A process may end between the listing and the read.
             let Some(stat) = self.read_stat(&directory.join("stat")) else { continue };
             scan.processes += 1;
-            self.scan_process(pid, &directory, &stat, &mut scan.tasks);
+            self.scan_process(pid, &directory, &stat, &mut scan);
         }
         let current = self.scans;
         self.known.retain(|_, process| process.seen == current);
         scan.tasks.sort_by_key(|task| std::cmp::Reverse(task.user_ticks + task.system_ticks));
+        scan.children.sort_by_key(|children| std::cmp::Reverse(children.ticks));
         Ok(scan)
     }
 
-    fn scan_process(&mut self, pid: u32, directory: &Path, stat: &Stat, tasks: &mut Vec<Task>) {
-        let ticks = stat.user_ticks + stat.system_ticks;
+    fn scan_process(&mut self, pid: u32, directory: &Path, stat: &Stat, scan: &mut Scan) {
+        let is_first_scan = self.scans == 1;
         let mut process = match self.known.remove(&pid) {
             Some(process) if process.start == stat.start => process,
-            _ => Process { start: stat.start, ticks: 0, threads: HashMap::new(), seen: 0 },
+            _ => Process::new(stat, is_first_scan),
         };
-        let is_new = process.seen == 0;
         process.seen = self.scans;
-        if process.ticks != ticks || (is_new && self.scans == 1) {
-            process.ticks = ticks;
-            let threads = self.read_threads(pid, directory, stat);
+        process.many_threads |= stat.threads > 1;
+        if stat.children_ticks > process.children_ticks {
+            let ticks = stat.children_ticks - process.children_ticks;
+            scan.children.push(Children { pid, comm: stat.comm.clone(), ticks });
+            process.children_ticks = stat.children_ticks;
+        }
+        if process.ticks != Some(stat.ticks()) {
+            process.ticks = Some(stat.ticks());
+            let threads = self.read_threads(pid, directory, stat, process.many_threads);
             // The threads of a process are read whenever its time moves, so a thread not known
             // yet has used all of its time since the last scan, except in the very first scan.
-            if self.scans > 1 {
-                tasks.extend(threads.iter().filter_map(|thread| used_since(thread, &process.threads, pid)));
+            if !is_first_scan {
+                scan.tasks
+                    .extend(threads.iter().filter_map(|thread| used_since(thread, &process.threads, pid)));
             }
             process.threads =
                 threads.into_iter().map(|(tid, s)| (tid, (s.user_ticks, s.system_ticks))).collect();
@@ -97,8 +134,8 @@ impl Scanner {
         self.known.insert(pid, process);
     }
 
-    fn read_threads(&mut self, pid: u32, directory: &Path, stat: &Stat) -> Vec<(u32, Stat)> {
-        if stat.threads <= 1 {
+    fn read_threads(&mut self, pid: u32, directory: &Path, stat: &Stat, many: bool) -> Vec<(u32, Stat)> {
+        if !many {
             return vec![(pid, stat.clone())];
         }
         let folder = directory.join("task");
@@ -111,6 +148,20 @@ impl Scanner {
         self.buffer.clear();
         File::open(path).ok()?.read_to_end(&mut self.buffer).ok()?;
         Stat::parse(&self.buffer)
+    }
+}
+
+impl Process {
+    fn new(stat: &Stat, is_first_scan: bool) -> Self {
+        Self {
+            start: stat.start,
+            ticks: None,
+            // What it had before we first looked is not of this interval.
+            children_ticks: if is_first_scan { stat.children_ticks } else { 0 },
+            many_threads: false,
+            threads: HashMap::new(),
+            seen: 0,
+        }
     }
 }
 
@@ -138,12 +189,17 @@ struct Stat {
     comm: String,
     user_ticks: u64,
     system_ticks: u64,
+    children_ticks: u64,
     threads: u64,
     start: u64,
     core: u32,
 }
 
 impl Stat {
+    fn ticks(&self) -> u64 {
+        self.user_ticks + self.system_ticks
+    }
+
     fn parse(text: &[u8]) -> Option<Self> {
         // The name may hold spaces and parentheses: it ends at the last closing one.
         let open = text.iter().position(|&byte| byte == b'(')?;
@@ -156,6 +212,7 @@ impl Stat {
             comm,
             user_ticks: number(14)?,
             system_ticks: number(15)?,
+            children_ticks: number(16)? + number(17)?,
             threads: number(20)?,
             start: number(22)?,
             core: u32::try_from(number(39)?).ok()?,
@@ -168,8 +225,20 @@ mod tests {
     use super::*;
 
     fn stat(pid: u32, comm: &str, user: u64, system: u64, threads: u64, core: u32) -> String {
+        with_children(pid, comm, user, system, 0, threads, core)
+    }
+
+    fn with_children(
+        pid: u32,
+        comm: &str,
+        user: u64,
+        system: u64,
+        ended: u64,
+        threads: u64,
+        core: u32,
+    ) -> String {
         format!(
-            "{pid} ({comm}) S 1 1 1 0 -1 4194560 0 0 0 0 {user} {system} 0 0 20 0 {threads} 0 77 0 0 \
+            "{pid} ({comm}) S 1 1 1 0 -1 4194560 0 0 0 0 {user} {system} {ended} 0 20 0 {threads} 0 77 0 0 \
              0 0 0 0 0 0 0 0 0 0 0 0 0 17 {core} 0 0 0 0 0\n"
         )
     }
@@ -179,13 +248,16 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
+    fn empty_proc(name: &str) -> PathBuf {
+        let proc = std::env::temp_dir().join(format!("necroscope-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&proc);
+        proc
+    }
+
     #[test]
     fn names_may_hold_anything() {
         let parsed = Stat::parse(stat(7, "a) R (b", 3, 4, 1, 5).as_bytes()).unwrap();
-        assert_eq!(
-            (parsed.comm.as_str(), parsed.user_ticks, parsed.system_ticks, parsed.core),
-            ("a) R (b", 3, 4, 5)
-        );
+        assert_eq!((parsed.comm.as_str(), parsed.ticks(), parsed.core), ("a) R (b", 7, 5));
     }
 
     #[test]
@@ -199,8 +271,7 @@ mod tests {
 
     #[test]
     fn a_scan_tells_what_each_thread_used_since() {
-        let proc = std::env::temp_dir().join(format!("necroscope-tasks-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&proc);
+        let proc = empty_proc("tasks");
         write(proc.join("10/stat"), &stat(10, "kubelet", 100, 900, 2, 0));
         write(proc.join("10/task/10/stat"), &stat(10, "kubelet", 100, 0, 2, 0));
         write(proc.join("10/task/11/stat"), &stat(11, "housekeeping", 0, 900, 2, 3));
@@ -221,5 +292,50 @@ mod tests {
         assert_eq!(scanner.scan().unwrap().processes, 1);
         assert_eq!(scanner.known.len(), 1);
         fs::remove_dir_all(proc).unwrap();
+    }
+
+    #[test]
+    fn the_time_of_dead_threads_is_not_charged_to_the_last_one() {
+        let proc = empty_proc("dead-threads");
+        write(proc.join("10/stat"), &stat(10, "pool", 600, 0, 2, 0));
+        write(proc.join("10/task/10/stat"), &stat(10, "pool", 0, 0, 2, 0));
+        write(proc.join("10/task/11/stat"), &stat(11, "worker", 600, 0, 2, 1));
+        let mut scanner = Scanner::new(&proc);
+        scanner.scan().unwrap();
+        fs::remove_dir_all(proc.join("10/task/11")).unwrap();
+        write(proc.join("10/stat"), &stat(10, "pool", 601, 0, 1, 0));
+        write(proc.join("10/task/10/stat"), &stat(10, "pool", 1, 0, 1, 0));
+        let used: Vec<_> = scanner.scan().unwrap().tasks.iter().map(|t| (t.tid, t.user_ticks)).collect();
+        assert_eq!(used, [(10, 1)]);
+        fs::remove_dir_all(proc).unwrap();
+    }
+
+    #[test]
+    fn work_that_came_and_went_is_its_parents_children() {
+        let proc = empty_proc("children");
+        write(proc.join("10/stat"), &with_children(10, "bash", 1, 1, 500, 1, 0));
+        let mut scanner = Scanner::new(&proc);
+        assert_eq!(scanner.scan().unwrap().children, []);
+        write(proc.join("10/stat"), &with_children(10, "bash", 1, 1, 590, 1, 0));
+        assert_eq!(scanner.scan().unwrap().children, [Children { pid: 10, comm: "bash".into(), ticks: 90 }]);
+        fs::remove_dir_all(proc).unwrap();
+    }
+
+    #[test]
+    fn the_busiest_of_every_core_are_kept() {
+        let task = |tid, core, ticks| Task {
+            pid: 1,
+            tid,
+            comm: String::new(),
+            core,
+            user_ticks: ticks,
+            system_ticks: 0,
+        };
+        let mut scan = Scan {
+            tasks: vec![task(1, 0, 100), task(2, 0, 99), task(3, 0, 98), task(4, 37, 9)],
+            ..Scan::default()
+        };
+        scan.keep_busiest(2);
+        assert_eq!(scan.tasks.iter().map(|t| t.tid).collect::<Vec<_>>(), [1, 2, 4]);
     }
 }

@@ -8,6 +8,9 @@ use pyo3::prelude::*;
 /// `(pid, tid, comm, core, user_ticks, system_ticks)`
 type TaskRow = (u32, u32, String, u32, u64, u64);
 
+/// `(pid of the parent, its comm, ticks)`
+type ChildrenRow = (u32, String, u64);
+
 /// List a directory and all directories below it: `(relative paths, unreadable)`.
 #[pyfunction]
 fn list_directories(py: Python<'_>, root: PathBuf) -> PyResult<(Vec<String>, usize)> {
@@ -26,13 +29,16 @@ impl TaskScanner {
         Self(tasks::Scanner::new(&proc))
     }
 
-    /// `(processes, rows)`: the `limit` busiest threads since the scan before, busiest first.
-    fn scan(&mut self, py: Python<'_>, limit: usize) -> PyResult<(usize, Vec<TaskRow>)> {
+    /// `(processes, tasks, children)` since the scan before: the busiest threads of every core, and the
+    /// parents whose ended children used the most; `most` of each.
+    fn scan(&mut self, py: Python<'_>, most: usize) -> PyResult<(usize, Vec<TaskRow>, Vec<ChildrenRow>)> {
         let scanner = &mut self.0;
-        let scan = py.detach(move || scanner.scan())?;
-        let rows = scan.tasks.into_iter().take(limit);
-        let rows = rows.map(|t| (t.pid, t.tid, t.comm, t.core, t.user_ticks, t.system_ticks)).collect();
-        Ok((scan.processes, rows))
+        let mut scan = py.detach(move || scanner.scan())?;
+        scan.keep_busiest(most);
+        let tasks =
+            scan.tasks.into_iter().map(|t| (t.pid, t.tid, t.comm, t.core, t.user_ticks, t.system_ticks));
+        let children = scan.children.into_iter().map(|c| (c.pid, c.comm, c.ticks));
+        Ok((scan.processes, tasks.collect(), children.collect()))
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import stat
 from pathlib import Path
 
 UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -27,7 +28,10 @@ def look_duration(text: str) -> float:
 
 def folder(text: str) -> Path:
     """A directory that exists."""
-    path = Path(text)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a directory")
-    return path
+    try:
+        if stat.S_ISDIR(Path(text).stat().st_mode):
+            return Path(text)
+        why = "it is a file"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    raise argparse.ArgumentTypeError(f"'{text}' is not a directory we can enter: {why}")

@@ -44,6 +44,7 @@ def _explain(id: str) -> tuple[str, list[str], str]:
         "event": _event,
         "kernel log rule": _rule,
         "source": _source,
+        "threshold": _threshold,
         "error": _error,
     }
     found = {kind: text for kind, page in books.items() if (text := page(id))}
@@ -57,7 +58,8 @@ def _explain(id: str) -> tuple[str, list[str], str]:
 def all_ids() -> list[str]:
     """Every id that can be explained."""
     ids = [detector.id for detector in DETECTORS] + [source.id for source in SOURCES]
-    return [*dict.fromkeys([*ids, *EVENT_KINDS, *(rule.id for rule in kernel_log_rules()), *ERRORS])]
+    rules = [rule.id for rule in kernel_log_rules()]
+    return [*dict.fromkeys([*ids, *EVENT_KINDS, *rules, *default_thresholds(), *ERRORS])]
 
 
 def _finding(id: str) -> str:
@@ -95,6 +97,11 @@ def _rule(id: str) -> str:
 
 def _source(id: str) -> str:
     return next((source.doc for source in SOURCES if source.id == id), "")
+
+
+def _threshold(id: str) -> str:
+    threshold = default_thresholds().get(id)
+    return f"{threshold.value:g} {threshold.unit}. {threshold.why}" if threshold else ""
 
 
 def _error(id: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from collections.abc import Callable
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.screen import Screen
-from necroscope.errors import UsageError
+from necroscope.errors import ERRORS, UsageError
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.findings.thresholds import default_thresholds
@@ -27,6 +28,7 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "events": lambda: list(EVENT_KINDS.items()),
     "rules": lambda: [(rule.id, rule.means) for rule in kernel_log_rules()],
     "thresholds": lambda: [(t.name, f"{t.value:g} {t.unit}. {t.why}") for t in default_thresholds().values()],
+    "errors": lambda: [(slug, _first_line(inspect.getdoc(error) or "")) for slug, error in ERRORS.items()],
     "remedies": lambda: [],
 }
 
@@ -45,7 +47,12 @@ def run(arguments: argparse.Namespace) -> Answer:
         if kind not in KINDS:
             raise UsageError(f"there is nothing to list called '{kind}'", hint=f"one of: {', '.join(KINDS)}")
     lists = {kind: KINDS[kind]() for kind in kinds}
-    body = {kind: [{"id": id, "summary": summary} for id, summary in rows] for kind, rows in lists.items()}
+    body: dict[str, list[dict[str, object]]] = {
+        kind: [{"id": id, "summary": summary} for id, summary in rows] for kind, rows in lists.items()
+    }
+    for row in body.get("thresholds", []):
+        threshold = default_thresholds()[str(row["id"])]
+        row |= {"summary": threshold.why, "value": threshold.value, "unit": threshold.unit}
     return Answer(
         0, body, lambda screen: "\n\n".join(_section(screen, kind, rows) for kind, rows in lists.items())
     )

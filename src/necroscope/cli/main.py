@@ -6,6 +6,7 @@ Verbs are imported when they are called, so that --help and a typing error cost 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -25,12 +26,16 @@ VERBS = {
     "completions": "print a completion script for bash, zsh or fish",
 }
 HEAD = """
-  necroscope doctor                    what is wrong with this node, in ten seconds
-  necroscope doctor -d 30s --json      a longer look, for a program
+  necroscope doctor                  look at this node now
+  necroscope doctor -d 30s --json    longer, for a program
 """
 EXIT_CODES = """exit codes:
-  0 nothing found   1 findings   2 usage, or our own fault   3 could not look
-  4 a fix did not help   130 interrupted"""
+  0    nothing found
+  1    findings (info alone leaves 0)
+  2    usage, or our own fault
+  3    could not look
+  4    a fix did not help
+  130  interrupted"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,12 +51,20 @@ def main(argv: Sequence[str]) -> int:
     try:
         arguments = build_parser([verb] if verb else []).parse_args(argv)
         answer: Answer = import_module(f"necroscope.cli.{arguments.verb}").run(arguments)
+        text = (
+            envelope(arguments.verb, True, answer.body)
+            if arguments.json
+            else answer.render(screen_of(sys.stdout))
+        )
     except NecroscopeError as error:
         return _report(error, verb or "", wants_json=wants_json)
-    if arguments.json:
-        _print(envelope(arguments.verb, True, answer.body))
-    else:
-        _print(answer.render(screen_of(sys.stdout)))
+    except Exception as error:
+        what = f"internal error: {type(error).__name__}: {error}"
+        hint = "please report it; NECROSCOPE_TRACEBACK=1 shows where it happened"
+        if os.environ.get("NECROSCOPE_TRACEBACK"):
+            raise
+        return _report(NecroscopeError(what, hint=hint), verb or "", wants_json=wants_json)
+    _print(text)
     return answer.exit_code
 
 
@@ -71,11 +84,11 @@ def build_parser(verbs: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"necroscope {__version__}")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     choices = parser.add_subparsers(
-        dest="verb", metavar="VERB", required=True, title="verbs", parser_class=_Parser
+        dest="verb", metavar="VERB", required=True, title="verbs", prog="necroscope", parser_class=_Parser
     )
     for name, help_text in VERBS.items():
         module = import_module(f"necroscope.cli.{name}") if name in verbs else None
-        description = (module.__doc__ or "").strip() if module else help_text
+        description = screen_of(sys.stdout).page((module.__doc__ or "").strip()) if module else help_text
         child = choices.add_parser(name, help=help_text, description=description, parents=[common], **style)
         if module:
             module.add_arguments(child)
@@ -86,14 +99,23 @@ def run() -> NoReturn:
     """The program's entry point, and the only place that exits."""
     try:
         code = main(sys.argv[1:])
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:
-        # The reader went away (head, less): not our error. Keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader went away (head, less): not our error
+        _forget_output()
         code = 128 + signal.SIGPIPE
+    except OSError as error:
+        _forget_output()
+        code = _report(NecroscopeError(f"cannot write the output: {error.strerror}"), "", wants_json=False)
     sys.exit(code)
+
+
+def _forget_output() -> None:
+    """Keep Python from complaining at exit about what could not be written."""
+    if sys.stdout:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _verb_in(argv: Sequence[str]) -> str | None:
@@ -102,7 +124,8 @@ def _verb_in(argv: Sequence[str]) -> str | None:
 
 def _report(error: NecroscopeError, verb: str, *, wants_json: bool) -> int:
     hint = f"\n  {error.hint}" if error.hint else ""
-    print(f"necroscope: {error.what}{hint}", file=sys.stderr)  # noqa: T201
+    if sys.stderr:
+        print(f"necroscope: {error.what}{hint}", file=sys.stderr)  # noqa: T201
     if wants_json:
         problem = {"slug": error.slug, "what": error.what, "hint": error.hint}
         _print(envelope(verb, False, {"error": problem}))
@@ -110,4 +133,6 @@ def _report(error: NecroscopeError, verb: str, *, wants_json: bool) -> int:
 
 
 def _print(text: str) -> None:
+    if sys.stdout is None:  # closed by the caller
+        raise OSError(errno.EBADF, "standard output is closed")
     print(text)  # noqa: T201

@@ -27,26 +27,40 @@ class Screen:
 
     def wrap(self, text: str, indent: int = 0, hanging: int | None = None) -> str:
         """Lines of at most the screen's width; words too long for one are broken."""
+        text = printable(text)
         following = indent if hanging is None else hanging
         return textwrap.fill(
             text,
-            width=max(self.width, following + 20),
+            width=max(self.width, following + 10),
             initial_indent=" " * indent,
             subsequent_indent=" " * following,
             break_on_hyphens=False,
         )
 
     def page(self, text: str) -> str:
-        """A docstring's paragraphs and indented blocks, wrapped; indented lines stay as they are."""
-        parts = []
-        for paragraph in text.split("\n\n"):
-            indented = any(line.startswith(" ") or "    " in line for line in paragraph.splitlines())
-            parts.append(paragraph if indented else self.wrap(" ".join(paragraph.split())))
-        return "\n\n".join(parts)
+        """A manual page: paragraphs are wrapped; an indented line, or one with columns, keeps its shape."""
+        return "\n\n".join(self._paragraph(paragraph) for paragraph in text.split("\n\n"))
+
+    def _paragraph(self, paragraph: str) -> str:
+        lines = paragraph.splitlines()
+        if not any(line.startswith(" ") or "    " in line for line in lines):
+            return self.wrap(" ".join(lines))
+        wrapped = []
+        for line in lines:
+            indent = len(line) - len(line.lstrip())
+            words = line.split("    ", 1)
+            columns = not indent and len(words) == 2
+            if columns:  # `Reads    /proc/stat`
+                wrapped.append(words[0].ljust(9) + self.wrap(words[1].strip(), 9).lstrip())
+            elif len(line) <= self.width:
+                wrapped.append(printable(line))
+            else:
+                wrapped.append(self.wrap(line.strip(), indent))
+        return "\n".join(wrapped)
 
     def table(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
         """Two columns, the second wrapped beside the first; below it where a first is too long."""
-        rows = list(rows)
+        rows = [(printable(name), text) for name, text in rows]
         longest = self.width // 2 - indent
         first = max((len(name) for name, _ in rows if len(name) <= longest), default=0)
         beside = indent + first + 2
@@ -60,16 +74,24 @@ class Screen:
         return "\n".join(line for line in lines if line)
 
 
-def screen_of(stream: TextIO) -> Screen:
+def screen_of(stream: TextIO | None) -> Screen:
     """The screen behind a stream: a pipe gets 80 columns, or COLUMNS, and no colour."""
     width = min(shutil.get_terminal_size().columns, WIDEST)
-    colour = stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    return Screen(width, colour)
+    return Screen(width, _is_terminal(stream) and "NO_COLOR" not in os.environ)
+
+
+def printable(text: str) -> str:
+    """Text without control characters: a process name or a log line must not steer the terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def progress_bar(done: int, total: int) -> None:
     """A bar of seconds on stderr, on a terminal only; it wipes itself at the end."""
-    if not sys.stderr.isatty() or not total:
+    if not _is_terminal(sys.stderr) or not total:
         return
     cells = max(min(screen_of(sys.stderr).width - 30, 40), 5)
     filled = cells * done // total

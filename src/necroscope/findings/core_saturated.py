@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from necroscope.findings.detector import Case, detector
+from necroscope.findings.softirq_starved import longest_delays
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.recording.core_shares import Shares, shares_by_core
 from necroscope.recording.segment import Segment
 from necroscope.sources.cores import CORES
 from necroscope.sources.nic_queues import NIC_QUEUES
-from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND, Task
+from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
+from necroscope.sources.run_queues import RUN_QUEUES
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 
-TASKS_NAMED = 3
+PROCESSES_NAMED = 3
 GRACE_SECONDS = 0.5  # an interval of ours is never exactly a second
+WORTH_NAMING = 0.05  # shares below this do not explain a full core
 WHERE = "/proc/stat"
 
 
@@ -25,7 +29,6 @@ class Run:
     """Consecutive saturated intervals of one core."""
 
     core: int
-    in_kernel: bool
     intervals: tuple[Shares, ...]
 
     @property
@@ -47,49 +50,64 @@ class Run:
         """The average share of a mode."""
         return float(sum(getattr(shares, mode) for shares in self.intervals) / len(self.intervals))
 
+    @property
+    def shares(self) -> str:
+        """The modes that matter, for people."""
+        modes = [mode for mode in ("system", "softirq", "user", "steal") if self.mean(mode) >= 0.005]
+        return ", ".join(f"{self.mean(mode):.0%} {mode}" for mode in modes)
 
-@detector("core-saturated", needs=(CORES,), uses=(PROCESSES, NIC_QUEUES))
+
+@detector(
+    "core-saturated",
+    needs=(CORES,),
+    uses=(PROCESSES, NIC_QUEUES, RUN_QUEUES, SOFTIRQ_THREADS),
+    seconds_needed="core-saturated.seconds",
+)
 def core_saturated(case: Case) -> Iterator[Finding]:
     """One core had no free moment for consecutive seconds, while the average may look idle.
 
     Fires on every core whose time in the kernel (system + softirq + interrupts) stayed above a ratio
-    of each second for some seconds in a row. Critical from five seconds of pure kernel time: network
-    drivers reset their device when a queue is not served for that long, and long kernel work on the
-    queue's core is what keeps it from being served.
+    of each second for some seconds in a row. Long kernel work on the core of a NIC queue keeps the queue
+    from being served, and drivers reset their device after 5 s of that. Critical when the softirq thread
+    of the core was kept waiting in these very seconds.
 
-    A core that is full of user-space work is reported too, as `info`: the scheduler gives network
-    work its turn there, so by itself it does not starve a NIC. It costs latency of other tasks only.
+    A core that the hypervisor took away (steal) is reported as that. Cores full of user-space work are
+    reported together, as `info`: the scheduler gives network work its turn there, so they do not starve a
+    NIC by themselves.
 
-    It does not say that something was starved: softirq-starved does. The tasks named are those that
-    last ran on the core; a kernel function needs a profile (perf record -C CORE -g).
+    It does not say which kernel function it is: that needs a profile (perf record -C CORE -g). The
+    processes named are those whose threads last ran on the core; work too short to be seen alive is
+    given as what ended between two readings, with the parents of it.
 
-    To do: find out why the named task is in the kernel; move it or the NIC's interrupt to another
+    To do: find out why the named process is in the kernel; move it or the NIC's interrupt to another
     core as a stop-gap only.
     """
     cores = shares_by_core(case.segment)
+    in_user_space = []
     for core, intervals in sorted(cores.items()):
         others = [shares for other in cores if other != core for shares in cores[other]]
         for run in find_runs(case, core, intervals):
-            yield _finding(case, run, others)
+            if run.mean("kernel") >= case.limit("core-saturated.kernel_ratio"):
+                yield _in_kernel(case, run, others)
+            elif run.mean("steal") >= run.mean("user"):
+                yield _stolen(case, run)
+            else:
+                in_user_space.append(run)
+    if in_user_space:
+        yield _in_user_space(case, in_user_space)
 
 
 def find_runs(case: Case, core: int, intervals: list[Shares]) -> Iterator[Run]:
-    """The long enough saturated stretches of a core: those in the kernel, and what is left of others."""
+    """The long enough saturated stretches of a core; within one, those in the kernel are told apart."""
     enough = case.limit("core-saturated.seconds") - GRACE_SECONDS
-    kernel_ratio, busy_ratio = (
-        case.limit("core-saturated.kernel_ratio"),
-        case.limit("core-saturated.busy_ratio"),
-    )
-
-    def is_saturated(shares: Shares) -> bool:
-        return shares.busy >= busy_ratio or shares.kernel >= kernel_ratio
-
-    for saturated, stretch in groupby(intervals, is_saturated):
+    kernel_ratio = case.limit("core-saturated.kernel_ratio")
+    busy_ratio = case.limit("core-saturated.busy_ratio")
+    for saturated, stretch in groupby(intervals, lambda s: s.busy >= busy_ratio or s.kernel >= kernel_ratio):
         if not saturated:
             continue
         rest: list[Shares] = []
-        for in_kernel, part in groupby(stretch, lambda shares: shares.kernel >= kernel_ratio):
-            run = Run(core, True, tuple(part))
+        for in_kernel, part in groupby(stretch, lambda s: s.kernel >= kernel_ratio):
+            run = Run(core, tuple(part))
             if in_kernel and run.seconds >= enough:
                 yield from _long_enough(core, rest, enough)
                 rest = []
@@ -100,75 +118,111 @@ def find_runs(case: Case, core: int, intervals: list[Shares]) -> Iterator[Run]:
 
 
 def _long_enough(core: int, intervals: list[Shares], enough: float) -> Iterator[Run]:
-    if intervals and (run := Run(core, False, tuple(intervals))).seconds >= enough:
+    if intervals and (run := Run(core, tuple(intervals))).seconds >= enough:
         yield run
 
 
-def _finding(case: Case, run: Run, others: list[Shares]) -> Finding:
-    evidence = [
-        Evidence("core", run.core, "", WHERE),
-        Evidence("consecutive seconds", round(run.seconds, 1), "seconds", WHERE),
-        Evidence("from", case.segment.anchor.iso(run.begin_ns), "UTC", WHERE),
-        *(
-            Evidence(f"{mode} share", round(run.mean(mode), 3), "ratio", WHERE)
-            for mode in ("system", "softirq", "irq", "user", "steal", "iowait", "idle")
-            if mode in ("system", "user") or run.mean(mode) >= 0.005
-        ),
-        *_busiest_tasks(case.segment, run),
-        *_queues_served(case.segment, run.core),
-    ]
+def _in_kernel(case: Case, run: Run, others: list[Shares]) -> Finding:
+    evidence = [*_time_evidence(case, run), *_busiest(case.segment, run), *_waiting(case.segment, run)]
+    served = [queue.name for queue in case.segment.last(NIC_QUEUES) or () if queue.cores == (run.core,)]
+    if served:
+        evidence.append(Evidence("serves", ", ".join(served), "", "/proc/irq/*/effective_affinity_list"))
     if others:
         free = sum(shares.free for shares in others) / len(others)
         evidence.append(Evidence("free share of the other cores", round(free, 3), "ratio", WHERE))
-    advice = (
-        f"see which kernel function it is: perf record -C {run.core} -g -- sleep 5; perf report --no-children"
-    )
+    starved = [delay for delay in longest_delays(case.segment, run.begin_ns) if delay.thread.core == run.core]
+    harmed = any(delay.seconds >= case.limit("softirq-starved.delay_seconds") for delay in starved)
+    function = f"perf record -C {run.core} -g -- sleep 5; perf report --no-children"
     return Finding(
         id="core-saturated",
-        severity=_severity(case, run),
-        summary=_summary(run),
+        severity=Severity.CRITICAL if harmed else Severity.WARNING,
+        summary=f"core {run.core} was {run.mean('kernel'):.0%} in the kernel for {run.seconds:.0f} s in a row"
+        f" ({run.shares})",
         evidence=tuple(evidence),
-        advice=(advice,) if run.in_kernel else (),
+        advice=(f"see which kernel function it is: {function}",),
     )
 
 
-def _severity(case: Case, run: Run) -> Severity:
-    if not run.in_kernel:
-        return Severity.INFO
-    pure = run.mean("kernel") >= case.limit("core-saturated.critical_ratio")
-    long = run.seconds >= case.limit("core-saturated.critical_seconds") - GRACE_SECONDS
-    return Severity.CRITICAL if pure and long else Severity.WARNING
+def _stolen(case: Case, run: Run) -> Finding:
+    return Finding(
+        id="core-saturated",
+        severity=Severity.WARNING,
+        summary=f"the hypervisor took core {run.core} away for {run.seconds:.0f} s in a row ({run.shares})",
+        evidence=(*_time_evidence(case, run), *_busiest(case.segment, run)),
+        advice=("look at the host of this virtual machine, or at its CPU credits",),
+    )
 
 
-def _summary(run: Run) -> str:
-    shares = ", ".join(f"{run.mean(mode):.0%} {mode}" for mode in ("system", "softirq", "user"))
-    stretch = f"for {run.seconds:.0f} s in a row ({shares})"
-    if run.in_kernel:
-        return f"core {run.core} was {run.mean('kernel'):.0%} in the kernel {stretch}"
-    mixed = run.mean("user") < run.mean("kernel")
-    what = "busy in the kernel and in user space" if mixed else "full of user-space work"
-    return f"core {run.core} was {what} {stretch}; this alone starves no NIC"
+def _in_user_space(case: Case, runs: list[Run]) -> Finding:
+    """One finding for all: on a node that works, many cores are like this."""
+    longest = max(runs, key=lambda run: run.seconds)
+    cores = sorted({run.core for run in runs})
+    evidence = list(_time_evidence(case, longest))
+    if len(cores) > 1:
+        evidence[0] = Evidence("cores", ",".join(map(str, cores)), "", WHERE)
+        who = f"{len(cores)} cores were full of user-space work, core {longest.core} the longest:"
+        summary = f"{who} {longest.seconds:.0f} s ({longest.shares})"
+    else:
+        work = "user-space work" if longest.mean("user") >= longest.mean("kernel") else "work"
+        summary = (
+            f"core {cores[0]} was full of {work} for {longest.seconds:.0f} s in a row ({longest.shares})"
+        )
+    return Finding(
+        id="core-saturated",
+        severity=Severity.INFO,
+        summary=f"{summary}; the kernel's part alone starves no NIC",
+        evidence=(*evidence, *_busiest(case.segment, longest)),
+    )
 
 
-def _busiest_tasks(segment: Segment, run: Run) -> Iterator[Evidence]:
-    ticks: dict[tuple[int, int], int] = defaultdict(int)
-    tasks: dict[tuple[int, int], Task] = {}
+def _time_evidence(case: Case, run: Run) -> Iterator[Evidence]:
+    yield Evidence("core", run.core, "", WHERE)
+    yield Evidence("consecutive seconds", round(run.seconds, 1), "seconds", WHERE)
+    yield Evidence("from", case.segment.anchor.iso(run.begin_ns), "UTC", WHERE)
+    for mode in ("system", "softirq", "irq", "user", "steal", "iowait", "idle"):
+        if mode in ("system", "user") or run.mean(mode) >= 0.005:
+            yield Evidence(f"{mode} share", round(run.mean(mode), 3), "ratio", WHERE)
+
+
+def _busiest(segment: Segment, run: Run) -> Iterator[Evidence]:
+    """The processes that used the core, and what came and went on it too quickly to be seen."""
+    used: dict[int, int] = defaultdict(int)
+    ended: dict[int, int] = defaultdict(int)
+    names: dict[int, str] = {}
     for moment in segment.series(PROCESSES):
-        if run.begin_ns < moment.time_ns <= run.end_ns:
-            for task in moment.value.tasks:
-                if task.core == run.core:
-                    tasks[task.pid, task.tid] = task
-                    ticks[task.pid, task.tid] += task.user_ticks + task.system_ticks
-    for key in sorted(ticks, key=lambda key: -ticks[key])[:TASKS_NAMED]:
-        task = tasks[key]
-        thread = f"{task.pid}" if task.tid == task.pid else f"{task.pid}, thread {task.tid}"
-        place = f" of {task.unit}" if task.unit else ""
-        share = min(ticks[key] / (run.seconds * TICKS_PER_SECOND), 1.0)
-        name = f"share of {task.comm} (pid {thread}){place}"
-        yield Evidence(name, round(share, 3), "ratio", f"/proc/{task.pid}/stat")
+        if not run.begin_ns < moment.time_ns <= run.end_ns:
+            continue
+        for task in moment.value.tasks:
+            if task.core == run.core:
+                used[task.pid] += task.user_ticks + task.system_ticks
+                names.setdefault(task.pid, f"{task.comm} (pid {task.pid}){_place(task.unit)}")
+        for parent in moment.value.ended:
+            ended[parent.pid] += parent.ticks
+            names.setdefault(parent.pid, f"{parent.comm} (pid {parent.pid}){_place(parent.unit)}")
+    available = run.seconds * TICKS_PER_SECOND
+    for pid in sorted(used, key=lambda pid: -used[pid])[:PROCESSES_NAMED]:
+        share = min(used[pid] / available, 1.0)
+        yield Evidence(f"share of {names[pid]}", round(share, 3), "ratio", f"/proc/{pid}/stat")
+    unseen = run.mean("busy") - run.mean("steal") - sum(used.values()) / available
+    if names and unseen >= WORTH_NAMING:
+        name = "share of what ended between two readings"
+        yield Evidence(name, round(min(unseen, 1.0), 3), "ratio", f"{WHERE}, /proc/*/stat")
+        for pid in sorted(ended, key=lambda pid: -ended[pid])[:PROCESSES_NAMED]:
+            if (share := ended[pid] / available) >= WORTH_NAMING:
+                name = f"ended children of {names[pid]}, any core"
+                yield Evidence(name, round(share, 3), "cores", f"/proc/{pid}/stat")
 
 
-def _queues_served(segment: Segment, core: int) -> Iterator[Evidence]:
-    served = [queue for queue in segment.last(NIC_QUEUES) or () if queue.cores == (core,)]
-    if served:
-        yield Evidence("serves", ", ".join(q.name for q in served), "", "/proc/irq/*/effective_affinity_list")
+def _place(unit: str) -> str:
+    return f" of {unit}" if unit else ""
+
+
+def _waiting(segment: Segment, run: Run) -> Iterator[Evidence]:
+    waited_ns = 0
+    for step in segment.steps(RUN_QUEUES):
+        if run.begin_ns < step.after.time_ns <= run.end_ns:
+            before = {queue.core: queue.waiting_ns for queue in step.before.value}
+            after = {queue.core: queue.waiting_ns for queue in step.after.value}
+            waited_ns += after.get(run.core, 0) - before.get(run.core, 0)
+    if waited_ns > 0:
+        yield Evidence("time tasks waited for it", round(waited_ns / 1e9, 3), "seconds", "/proc/schedstat")

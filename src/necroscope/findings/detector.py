@@ -44,6 +44,8 @@ class Detector:
     needs: tuple[Source[Any], ...]  # without any of these it cannot look
     uses: tuple[Source[Any], ...]  # with these it sees more
     readings_needed: int  # 2: it compares moments, 1: one is enough
+    any_suffices: bool  # one of what it needs is enough to look
+    seconds_needed: str  # the threshold that says how long it must look at least; empty: no matter
 
     @property
     def doc(self) -> str:
@@ -51,12 +53,18 @@ class Detector:
         return inspect.getdoc(self.look) or ""
 
 
-def detector(
-    id: str, *, needs: tuple[Source[Any], ...], uses: tuple[Source[Any], ...] = (), readings_needed: int = 2
+def detector(  # noqa: PLR0913 - a declaration: all but the id are named where it is used
+    id: str,
+    *,
+    needs: tuple[Source[Any], ...],
+    uses: tuple[Source[Any], ...] = (),
+    readings_needed: int = 2,
+    any_suffices: bool = False,
+    seconds_needed: str = "",
 ) -> Callable[[Look], Detector]:
     """Declare a function as a detector. Its docstring is its manual page."""
 
     def declare(look: Look) -> Detector:
-        return Detector(id, look, needs, uses, readings_needed)
+        return Detector(id, look, needs, uses, readings_needed, any_suffices, seconds_needed)
 
     return declare

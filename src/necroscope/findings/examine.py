@@ -12,6 +12,8 @@ from necroscope.model.finding import Finding
 from necroscope.recording.segment import Segment
 from necroscope.sources.catalog import SOURCES
 
+RUNNING = "look at the running machine"
+
 
 def examine(segment: Segment, thresholds: Thresholds) -> Examination:
     """What is wrong in a segment, and what could not be told."""
@@ -20,7 +22,10 @@ def examine(segment: Segment, thresholds: Thresholds) -> Examination:
     not_checked = missing_sources(segment)
     checked = []
     for detector in DETECTORS:
-        if any(len(segment.series(source)) < detector.readings_needed for source in detector.needs):
+        if not _has_enough(segment, detector):
+            continue
+        if too_short := _too_short(segment, detector, thresholds):
+            not_checked.append(too_short)
             continue
         try:
             findings.extend(detector.look(case))
@@ -29,6 +34,19 @@ def examine(segment: Segment, thresholds: Thresholds) -> Examination:
             not_checked.append(_broken(detector, error))
     findings.sort(key=lambda finding: finding.severity.rank)
     return Examination(tuple(findings), case.events, tuple(seen(segment)), tuple(not_checked), tuple(checked))
+
+
+def _has_enough(segment: Segment, detector: Detector) -> bool:
+    enough = [len(segment.series(source)) >= detector.readings_needed for source in detector.needs]
+    return any(enough) if detector.any_suffices else all(enough)
+
+
+def _too_short(segment: Segment, detector: Detector, thresholds: Thresholds) -> NotChecked | None:
+    if not detector.seconds_needed or segment.seconds >= thresholds[detector.seconds_needed] - 0.5:
+        return None
+    needed = thresholds[detector.seconds_needed]
+    reason = f"looked for {segment.seconds:.0f} s, and it takes {needed:g} s in a row to say so"
+    return NotChecked(detector.id, reason, f"-d {max(needed + 2, 5):g}s or longer", (detector.id,))
 
 
 def missing_sources(segment: Segment) -> list[NotChecked]:
@@ -40,14 +58,15 @@ def missing_sources(segment: Segment) -> list[NotChecked]:
         needed = max(
             (detector.readings_needed for detector in lookers if source in detector.needs), default=1
         )
+        if not affects or len(segment.series(source)) >= needed:
+            continue
         reading = segment.absence(source)
         if reading and reading.absence:
-            hint = source.hint(reading.absence) if segment.is_live else "look at the running machine"
+            hint = source.hint(reading.absence) if segment.is_live else RUNNING
             missing.append(NotChecked(source.id, reading.reason, hint, affects))
-        elif len(segment.series(source)) < needed:
-            hint = "look at the running machine"
+        else:
             missing.append(
-                NotChecked(source.id, "only one moment was seen, and a rate needs two", hint, affects)
+                NotChecked(source.id, "only one moment was seen, and a rate needs two", RUNNING, affects)
             )
     return missing
 

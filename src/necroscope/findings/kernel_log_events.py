@@ -40,6 +40,7 @@ class Rule:
     pattern: re.Pattern[str]
     drivers: frozenset[str]
     phase: str
+    cause: str  # device, network, planned; empty: not said, a starved core among others
     since: str
 
 
@@ -55,10 +56,16 @@ def kernel_log_rules() -> tuple[Rule, ...]:
             pattern=re.compile(row["pattern"]),
             drivers=frozenset(row.get("drivers", ())),
             phase=row.get("phase", ""),
+            cause=row.get("cause", ""),
             since=row.get("since", ""),
         )
         for name, row in tables.items()
     )
+
+
+def rule_of(event: Event) -> Rule:
+    """The rule that recognised an event."""
+    return next(rule for rule in kernel_log_rules() if rule.id == event.rule)
 
 
 @cache

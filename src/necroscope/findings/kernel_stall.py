@@ -38,7 +38,7 @@ def kernel_stall(case: Case) -> Iterator[Finding]:
     for event in case.recent_events(*SEVERITY, hours=case.limit("kernel-stall.hours")):
         by_kind[event.kind].append(event)
     for kind, events in by_kind.items():
-        evidence = [Evidence("events", len(events), "events", "kernel log")]
+        evidence = [Evidence("lines", len(events), "lines", "kernel log")]
         evidence.extend(map(line_evidence, events[-LINES_NAMED:]))
         cores = sorted({event.core for event in events if event.core is not None})
         evidence.extend(Evidence("core", core, "", "kernel log") for core in cores)
@@ -46,7 +46,7 @@ def kernel_stall(case: Case) -> Iterator[Finding]:
         yield Finding(
             id="kernel-stall",
             severity=SEVERITY[kind],
-            summary=f"{kind}{where}: {EVENT_KINDS[kind]} ({len(events)} in the kernel log)",
+            summary=f"{kind}{where}: {EVENT_KINDS[kind]} ({len(events)} lines in the kernel log)",
             evidence=tuple(evidence),
             advice=("read the lines around it: dmesg --ctime | less",),
         )

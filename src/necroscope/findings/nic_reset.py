@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import line_evidence
+from necroscope.findings.kernel_log_events import line_evidence, rule_of
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -15,6 +15,13 @@ from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 
 EVENTS_NAMED = 5
+# What to do next, by what the newest line says of the cause.
+ADVICE = {
+    "": "look at the core that serves the queue: core-saturated and softirq-starved tell what held it",
+    "device": "the device or its firmware failed: look at its vendor's log and health state",
+    "network": "the network held it up: look at pause frames and at the switch",
+    "planned": "nothing to do: the reset was asked for",
+}
 # Driver counters that mean a reset or its cause; the names are those of `ethtool -S`.
 RESET_COUNTERS = frozenset(
     {
@@ -32,7 +39,13 @@ RESET_COUNTERS = frozenset(
 )
 
 
-@detector("nic-reset", needs=(KERNEL_LOG,), uses=(NIC_QUEUES, NIC_TIMEOUTS, NIC_COUNTERS), readings_needed=1)
+@detector(
+    "nic-reset",
+    needs=(KERNEL_LOG, NIC_TIMEOUTS, NIC_COUNTERS),
+    uses=(NIC_QUEUES,),
+    readings_needed=1,
+    any_suffices=True,
+)
 def nic_reset(case: Case) -> Iterator[Finding]:
     """A network device saw a queue stuck, was reset, or could not be reset.
 
@@ -61,18 +74,14 @@ def nic_reset(case: Case) -> Iterator[Finding]:
 def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Finding:
     trouble = [event for event in events if event.phase != "done"]
     newest = trouble[-1]
-    age_hours = (case.segment.end_ns - newest.time_ns) / 3600e9
-    recent = case.segment.is_live and age_hours <= case.limit("nic-reset.critical_hours")
+    rule = rule_of(newest)
+    when = case.segment.anchor.iso(newest.time_ns) if case.segment.is_live else "recorded"
     evidence: list[Evidence] = [
         Evidence("lines", len(trouble), "lines", "kernel log"),
-        Evidence(
-            "last",
-            case.segment.anchor.iso(newest.time_ns) if case.segment.is_live else "recorded",
-            "UTC",
-            "kernel log",
-        ),
+        Evidence("last", when, "UTC", "kernel log"),
+        *map(line_evidence, trouble[-EVENTS_NAMED:]),
+        Evidence("which means", rule.means, "", "kernel log rules"),
     ]
-    evidence.extend(map(line_evidence, trouble[-EVENTS_NAMED:]))
     queues = sorted({event.queue for event in trouble if event.queue is not None})
     for queue in queues:
         evidence.append(Evidence("queue", queue, "", "kernel log"))
@@ -80,25 +89,50 @@ def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Find
     longest = max((event.stall_seconds for event in trouble if event.stall_seconds is not None), default=None)
     if longest is not None:
         evidence.append(Evidence("longest stall reported", round(longest, 3), "seconds", "kernel log"))
-    if any(event.napi_scheduled for event in trouble):
+    if any(_was_starved(case, event) for event in trouble):
         evidence.append(
             Evidence("NAPI scheduled but not run", "yes: its core was busy elsewhere", "", "kernel log")
         )
+    if case.segment.is_live and not _is_present(case, device):
+        evidence.append(Evidence("device present", "no", "", "/sys/class/net"))
     name = f"{device or 'a network device'} ({driver})" if driver else device or "a network device"
-    numbers = ", ".join(map(str, queues))
-    where = f" on queue{'s' if len(queues) > 1 else ''} {numbers}" if queues else ""
+    where = f" on queue{'s' if len(queues) > 1 else ''} {', '.join(map(str, queues))}" if queues else ""
     lines = "a line" if len(trouble) == 1 else f"{len(trouble)} lines"
+    by_program = ", written by a program" if all(event.from_user_space for event in trouble) else ""
     return Finding(
         id="nic-reset",
-        severity=Severity.CRITICAL
-        if recent or any(e.phase == "failed" for e in trouble)
-        else Severity.WARNING,
-        summary=f"{name} stalled or was reset{where}: {lines} in the kernel log",
+        severity=_severity(case, device, trouble),
+        summary=f"{name} stalled or was reset{where}: {lines} in the kernel log{by_program}",
         evidence=tuple(evidence),
-        advice=(
-            "look at the core that serves the queue: core-saturated and softirq-starved tell what held it",
-        ),
+        advice=(ADVICE[rule.cause],),
     )
+
+
+def _severity(case: Case, device: str, trouble: list[Event]) -> Severity:
+    age_hours = (case.segment.end_ns - trouble[-1].time_ns) / 3600e9
+    if all(rule_of(event).cause == "planned" for event in trouble):
+        return Severity.INFO
+    if (
+        case.segment.is_live
+        and all(event.from_user_space for event in trouble)
+        and not _is_present(case, device)
+    ):
+        return Severity.WARNING
+    recent = case.segment.is_live and age_hours <= case.limit("nic-reset.critical_hours")
+    failed = any(event.phase == "failed" for event in trouble)
+    return Severity.CRITICAL if recent or failed else Severity.WARNING
+
+
+def _was_starved(case: Case, event: Event) -> bool:
+    """Scheduled is not enough: NAPI must have waited for nearly as long as the driver does."""
+    waited = event.stall_seconds or 0
+    return bool(event.napi_scheduled) and waited >= case.limit("nic-reset.starved_seconds")
+
+
+def _is_present(case: Case, device: str) -> bool:
+    timeouts = case.segment.last(NIC_TIMEOUTS) or ()
+    queues = case.segment.last(NIC_QUEUES) or ()
+    return device in {row.device for row in timeouts} | {row.device for row in queues}
 
 
 def _cores_of(case: Case, device: str, queue: int, events: list[Event]) -> Iterator[Evidence]:

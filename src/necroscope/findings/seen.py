@@ -10,6 +10,7 @@ from necroscope.recording.segment import Segment
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.sources.pressure import PRESSURE
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.units import UNITS
 
@@ -18,6 +19,7 @@ def seen(segment: Segment) -> Iterator[Evidence]:
     """The most telling numbers of a segment, each only where it could be read."""
     yield from _busiest_second(segment)
     yield from _softirq_delay(segment)
+    yield from _pressure(segment)
     if cgroups := segment.last(MEMORY_CGROUPS):
         for count in (cgroups.memory, *cgroups.others):
             text = f"{count.tracked:,} tracked, {count.in_use:,} in use, {count.dying:,} dying"
@@ -46,6 +48,16 @@ def _busiest_second(segment: Segment) -> Iterator[Evidence]:
             f"{getattr(shares, mode):.0%} {mode}" for mode in ("system", "softirq", "user", "steal")
         )
         yield Evidence("second with the most kernel time", f"core {core}: {modes}", "", "/proc/stat")
+
+
+def _pressure(segment: Segment) -> Iterator[Evidence]:
+    if (step := segment.span(PRESSURE)) and step.seconds:
+        shares = []
+        for resource in ("cpu", "io", "memory"):
+            before, after = getattr(step.before.value, resource), getattr(step.after.value, resource)
+            if before.some_us is not None and after.some_us is not None:
+                shares.append(f"{resource} {(after.some_us - before.some_us) / 1e6 / step.seconds:.0%}")
+        yield Evidence("time some task waited for", ", ".join(shares), "", "/proc/pressure")
 
 
 def _softirq_delay(segment: Segment) -> Iterator[Evidence]:

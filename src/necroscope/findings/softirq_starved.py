@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from necroscope.findings.detector import Case, detector
 from necroscope.model.finding import Evidence, Finding, Severity
-from necroscope.recording.segment import Step
+from necroscope.recording.segment import Segment, Step
 from necroscope.sources.interrupts import INTERRUPTS, Interrupts
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueues
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
 from necroscope.sources.softirqs import SOFTIRQS
 
 STANDING_STEPS = 2  # a single interval may fall between the interrupt and the softirq
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """How long a softirq thread was kept waiting between two readings."""
+
+    seconds: float
+    thread: SoftirqThread
+    time_ns: int
 
 
 @detector("softirq-starved", needs=(SOFTIRQ_THREADS,), uses=(SOFTIRQS, INTERRUPTS, NIC_QUEUES))
@@ -30,34 +40,40 @@ def softirq_starved(case: Case) -> Iterator[Finding]:
 
     To do: look at core-saturated for the same core; long kernel work there is the usual cause.
     """
-    worst: dict[int, tuple[float, SoftirqThread, int]] = {}
-    for step in case.segment.steps(SOFTIRQ_THREADS):
-        before = {thread.pid: thread for thread in step.before.value}
-        for thread in step.after.value:
-            if thread.pid in before:
-                delay = (thread.run_delay_ns - before[thread.pid].run_delay_ns) / 1e9
-                if delay > worst.get(thread.pid, (0.0, thread, 0))[0]:
-                    worst[thread.pid] = (delay, thread, step.after.time_ns)
-    for delay, thread, time_ns in sorted(worst.values(), key=lambda item: -item[0]):
-        if delay >= case.limit("softirq-starved.delay_seconds"):
-            yield _delayed(case, delay, thread, time_ns)
+    for delay in longest_delays(case.segment, case.segment.begin_ns):
+        if delay.seconds >= case.limit("softirq-starved.delay_seconds"):
+            yield _delayed(case, delay)
     yield from _standing_still(case)
 
 
-def _delayed(case: Case, delay: float, thread: SoftirqThread, time_ns: int) -> Finding:
-    where = f"/proc/{thread.pid}/schedstat"
+def longest_delays(segment: Segment, since_ns: int) -> list[Delay]:
+    """The longest delay of every softirq thread between two readings after some time, the worst first."""
+    worst: dict[int, Delay] = {}
+    for step in segment.steps(SOFTIRQ_THREADS):
+        if step.after.time_ns <= since_ns:
+            continue
+        before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
+        for thread in step.after.value:
+            seconds = (thread.run_delay_ns - before.get(thread.pid, thread.run_delay_ns)) / 1e9
+            if thread.pid not in worst or seconds > worst[thread.pid].seconds:
+                worst[thread.pid] = Delay(seconds, thread, step.after.time_ns)
+    return sorted(worst.values(), key=lambda delay: -delay.seconds)
+
+
+def _delayed(case: Case, delay: Delay) -> Finding:
+    where = f"/proc/{delay.thread.pid}/schedstat"
     evidence = [
-        Evidence("run delay", round(delay, 3), "seconds", where),
-        Evidence("thread", thread.name, "", where),
-        Evidence("seen at", case.segment.anchor.iso(time_ns), "UTC", where),
+        Evidence("run delay", round(delay.seconds, 3), "seconds", where),
+        Evidence("thread", delay.thread.name, "", where),
+        Evidence("seen at", case.segment.anchor.iso(delay.time_ns), "UTC", where),
     ]
-    if thread.core is not None:
-        evidence.insert(0, Evidence("core", thread.core, "", where))
-    critical = delay >= case.limit("softirq-starved.critical_delay_seconds")
+    if delay.thread.core is not None:
+        evidence.insert(0, Evidence("core", delay.thread.core, "", where))
+    critical = delay.seconds >= case.limit("softirq-starved.critical_delay_seconds")
     return Finding(
         id="softirq-starved",
         severity=Severity.CRITICAL if critical else Severity.WARNING,
-        summary=f"{thread.name} waited {delay:.1f} s to run: network work on that core was late",
+        summary=f"{delay.thread.name} waited {delay.seconds:.1f} s to run: its network work was late",
         evidence=tuple(evidence),
         advice=("see core-saturated for what held the core",),
     )

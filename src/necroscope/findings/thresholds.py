@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import ConfigError
+from necroscope.sources.host import read_whole
 
 DEFAULT_CONFIG = Path("/etc/necroscope/config.toml")
 
@@ -46,9 +47,8 @@ def load_thresholds(config: Path | None) -> Thresholds:
     """
     values = {name: threshold.value for name, threshold in default_thresholds().items()}
     path = config or DEFAULT_CONFIG
-    if config is None and not path.exists():
-        return values
-    for detector, rows in _read_tables(path).items():
+    tables = _read_tables(path, must_exist=config is not None)
+    for detector, rows in tables.items():
         for name, value in (rows if isinstance(rows, dict) else {"": rows}).items():
             full = f"{detector}.{name}"
             if full not in values:
@@ -62,11 +62,16 @@ def load_thresholds(config: Path | None) -> Thresholds:
     return values
 
 
-def _read_tables(path: Path) -> dict[str, Any]:
+def _read_tables(path: Path, *, must_exist: bool) -> dict[str, Any]:
     try:
-        document = tomllib.loads(path.read_bytes().decode())
-    except OSError as error:
+        document = tomllib.loads(read_whole(path).decode())
+    except FileNotFoundError as error:
+        if not must_exist:
+            return {}
         raise ConfigError(f"{path}: {error.strerror}", hint="--config names a TOML file") from error
+    except OSError as error:
+        hint = "make it readable, or use --config /dev/null for the defaults"
+        raise ConfigError(f"{path}: {error.strerror}", hint=hint) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}", hint="it must be a TOML file") from error
     tables = document.pop("thresholds", {})

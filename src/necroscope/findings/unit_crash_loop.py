@@ -38,12 +38,12 @@ def _is_looping(case: Case, unit: Unit, rise: int) -> bool:
         return unit.result == "start-limit-hit"
     if unit.restarts < case.limit("unit-crash-loop.restarts"):
         return False
-    up_seconds = (case.segment.end_ns - unit.main_started_ns) / 1e9
+    seconds_since_change = (case.segment.end_ns - unit.state_changed_ns) / 1e9
     return (
         rise > 0
-        or unit.sub_state == "auto-restart"
+        or unit.sub_state.startswith("auto-restart")
         or unit.active_state == "failed"
-        or up_seconds < case.limit("unit-crash-loop.recent_seconds")
+        or seconds_since_change < case.limit("unit-crash-loop.recent_seconds")
     )
 
 
@@ -66,11 +66,17 @@ def _finding(case: Case, unit: Unit, rise: int) -> Finding:
     ]
     if rise and seconds:
         evidence.insert(2, Evidence("restart rate", round(rise / seconds * 60, 2), "restarts/min", where))
+    # A unit that ends well and is started again is a loop all the same, but no crash.
+    loop = (
+        "is restarted again and again"
+        if unit.result == "success" and not unit.exit_status
+        else "is crash-looping"
+    )
     now = f", {rise} of them in the last {seconds:.0f} s" if rise else ""
     return Finding(
         id="unit-crash-loop",
         severity=Severity.WARNING,
-        summary=f"{unit.name} is crash-looping: {unit.restarts or 'many'} restarts{now}",
+        summary=f"{unit.name} {loop}: {unit.restarts or 'many'} restarts{now}",
         evidence=tuple(evidence),
         advice=(
             f"see why: journalctl -u {unit.name} -n 50",

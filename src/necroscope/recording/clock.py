@@ -1,7 +1,7 @@
 """One clock for everything recorded, and how it stands to the time of day.
 
 Recorded times are nanoseconds of CLOCK_MONOTONIC. The kernel's log clock runs beside it: both stop in
-suspend, and they drift apart by the slewing of NTP, some milliseconds an hour.
+suspend, and they drift apart as NTP slews CLOCK_MONOTONIC: up to a second in a few hours.
 """
 
 from __future__ import annotations

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +27,7 @@ Progress = Callable[[int, int], None]  # seconds done, seconds in all
 class _Opened:
     source: Source[Any]
     read: Read[Any]
-    due_ns: int = field(default=0)
+    due_ns: float = field(default=0)
 
 
 def sample(
@@ -35,21 +38,43 @@ def sample(
     Ctrl-C ends the look early; what was seen until then is kept.
     """
     anchor = take_anchor()
-    opened = [_open(source, host) for source in sources]
     moments: list[Moment] = []
-    interrupted = False
     ticks = math.ceil(seconds) if host.is_live else 0
-    begin_ns = time.monotonic_ns()
-    try:
-        for tick in range(ticks + 1):
-            _sleep_until(begin_ns + min(tick, seconds) * 1e9)
-            moments.append(_read_moment(opened, everything=tick in (0, ticks)))
-            progress(tick, ticks)
-    except KeyboardInterrupt:
-        interrupted = True
-        moments.append(_read_moment(opened, everything=True))
+    with _ctrl_c() as stop:
+        opened = [_open(source, host) for source in sources]
+        begin_ns = time.monotonic_ns()
+        try:
+            for tick in range(ticks + 1):
+                stop.wait(max(begin_ns + min(tick, seconds) * 1e9 - time.monotonic_ns(), 0) / 1e9)
+                # Decided before the reading: a Ctrl-C in the middle of it is followed by a whole last one.
+                is_last = tick == ticks or stop.is_set()
+                moments.append(_read_moment(opened, everything=tick == 0 or is_last))
+                if is_last:
+                    break
+                progress(tick, ticks)
+        finally:
+            progress(ticks, ticks)
     labels = next((m.readings[INSTANCE.id].value for m in moments if INSTANCE.id in m.readings), None)
-    return Segment(labels or Labels(), anchor, tuple(moments), host.is_live, interrupted)
+    return Segment(labels or Labels(), anchor, tuple(moments), host.is_live, stop.is_set())
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, so that no moment is cut in the middle; a second Ctrl-C ends the program."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def handle(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        stop.set()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _open(source: Source[Any], host: Host) -> _Opened:
@@ -65,8 +90,8 @@ def _read_moment(opened: list[_Opened], *, everything: bool) -> Moment:
     readings: dict[str, Reading[Any]] = {}
     cost_ns: dict[str, int] = {}
     for one in opened:
-        if everything or now_ns >= one.due_ns:
-            one.due_ns = now_ns + int((one.source.pace_seconds - 0.5) * 1e9)
+        if now_ns >= one.due_ns or (everything and one.due_ns < math.inf):
+            one.due_ns = now_ns + (one.source.pace_seconds - 0.5) * 1e9
             began = time.perf_counter_ns()
             readings[one.source.id] = _read(one)
             cost_ns[one.source.id] = time.perf_counter_ns() - began
@@ -82,7 +107,3 @@ def _read(one: _Opened) -> Reading[Any]:
 
 def _broken(error: Exception) -> Reading[Any]:
     return Reading(absence=Absence.BROKEN, detail=f"{type(error).__name__}: {error}")
-
-
-def _sleep_until(monotonic_ns: float) -> None:
-    time.sleep(max(monotonic_ns - time.monotonic_ns(), 0) / 1e9)

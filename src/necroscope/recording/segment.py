@@ -93,6 +93,6 @@ class Segment:
         return Step(series[0], series[-1]) if len(series) > 1 else None
 
     def absence(self, source: Source[T]) -> Reading[T] | None:
-        """Why a source gave no value at all; None where it gave one."""
+        """The last reading of a source that gave no value; None where all did."""
         readings = [reading for moment in self.moments if (reading := moment.readings.get(source.id))]
-        return readings[-1] if readings and all(reading.value is None for reading in readings) else None
+        return next((reading for reading in reversed(readings) if reading.value is None), None)

@@ -62,7 +62,8 @@ def read_hierarchies(host: Host) -> Reading[tuple[Hierarchy, ...]]:
     """All cgroup hierarchies of the host."""
     # Behind another root, `self` is a process of ours, not of that machine.
     own = "/proc/self/mountinfo" if str(host.root) == "/" else "/proc/1/mountinfo"
-    return host.read(own).parsed(parse_mountinfo)
+    # A mount point may have any bytes but zero in its name.
+    return host.read(own, errors="surrogateescape").parsed(parse_mountinfo)
 
 
 def find_hierarchy(host: Host, controller: str) -> Reading[Hierarchy]:

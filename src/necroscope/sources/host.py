@@ -13,6 +13,7 @@ from necroscope.model.reading import Absence, Reading
 # The largest pseudo-file we read, /proc/interrupts of a 512-core machine, has some 10 MB.
 LARGEST_FILE_BYTES = 32 << 20
 
+MOST_LINKS = 40  # as many as the kernel follows
 # The largest number of cores that any Linux can be built for.
 MOST_CORES = 8192
 
@@ -49,17 +50,22 @@ class Host:
         object.__setattr__(self, "is_live", _is_procfs(self.root / "proc"))
 
     def path(self, name: str) -> Path:
-        """Where the file that the machine itself calls `name` is for us."""
-        return self.root / name.lstrip("/")
+        """Where the file that the machine itself calls `name` is for us, never outside of the root.
 
-    def read(self, name: str) -> Reading[str]:
+        Raises OSError where there are too many links on the way.
+        """
+        if self.root == Path("/"):
+            return Path("/") / name.lstrip("/")
+        return _inside(self.root, name)
+
+    def read(self, name: str, errors: str = "strict") -> Reading[str]:
         """The text of one file, with errno turned into a reason rather than an exception."""
         try:
             data = read_whole(self.path(name))
         except OSError as error:
             return missing(name, error)
         try:
-            return Reading(data.decode(), detail=name)
+            return Reading(data.decode(errors=errors), detail=name)
         except UnicodeDecodeError:
             return Reading(absence=Absence.BROKEN, detail=f"{name} is not text")
 
@@ -74,21 +80,52 @@ class Host:
         """The line of a one-line file; empty where it cannot be read."""
         return (self.read(name).parsed(only_line).value or "").strip()
 
+    def shows_all_processes(self) -> bool:
+        """Whether we see other users' processes: the first is always there, unless hidepid hides it."""
+        # With hidepid=1 only what is in its folder is hidden.
+        return self.read("/proc/1/stat", errors="replace").absence is None
+
     def link_name(self, name: str) -> str:
         """The name of what a symbolic link leads to; empty where there is none."""
-        link = self.path(name)
         try:
+            link = self.path(name)
+            if self.root != Path("/"):  # followed already
+                return link.name if link.exists() else ""
             target = link.readlink().name
-            # A recorded tree may say `../..`. To follow the link costs ten times as much.
+            # To follow a link costs ten times as much as to read it.
             return link.resolve(strict=True).name if target in ("", "..") else target
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             return ""
 
 
+def _inside(root: Path, name: str) -> Path:
+    """`name` below a root, its absolute links led back into it as they are for the machine itself."""
+    path = root
+    pending = [part for part in reversed(name.split("/")) if part not in ("", ".")]
+    links = 0
+    while pending:
+        part = pending.pop()
+        if part == "..":
+            path = path.parent if path != root else root
+            continue
+        path = path / part
+        try:
+            target = str(path.readlink())
+        except OSError:  # not a link, or not there: whoever opens it will see
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            # The kernel would follow what is left of them, out of the root.
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        path = root if target.startswith("/") else path.parent
+        pending.extend(part for part in reversed(target.split("/")) if part not in ("", "."))
+    return path
+
+
 def _is_procfs(proc: Path) -> bool:
     # The root of a mounted proc file system has inode 1; a recorded folder has any other.
     try:
-        return proc.stat().st_ino == 1 and proc.is_mount()
+        return proc.lstat().st_ino == 1 and proc.is_mount()  # lstat: a link would lead to our own
     except OSError:
         return False
 

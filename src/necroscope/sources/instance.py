@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import shlex
 from urllib.parse import urlsplit
@@ -100,4 +101,4 @@ def _count_cores(host: Host, which: str) -> int:
     return len(cores.value or ())
 
 
-INSTANCE = Source("instance", open_instance, pace_seconds=3600)
+INSTANCE = Source("instance", open_instance, pace_seconds=math.inf)

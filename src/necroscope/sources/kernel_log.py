@@ -116,12 +116,13 @@ def open_kernel_log(host: Host) -> Read[KernelLog]:
 
 
 def _open_kmsg(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
-    path = host.path("/dev/kmsg")
     try:
+        path = host.path("/dev/kmsg")
         status = path.stat()
         if stat.S_ISREG(status.st_mode):
             return _open_recorded(host)
-        if not stat.S_ISCHR(status.st_mode) or status.st_rdev != KMSG_DEVICE:
+        # The device of an image or a recorded tree would give us this machine's log.
+        if not host.is_live or not stat.S_ISCHR(status.st_mode) or status.st_rdev != KMSG_DEVICE:
             return Reading(absence=Absence.BROKEN, detail="/dev/kmsg is not the kernel's log device")
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -191,7 +192,10 @@ def _open_journal(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
 
     def fetch() -> Reading[list[LogLine]]:
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+            # In a session of its own: a Ctrl-C meant for us would end it, and look like a broken journal.
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=10, check=True, start_new_session=True
+            )
             lines = parse_journal(done.stdout)
         except OSError as error:
             return Reading(absence=Absence.NOT_SUPPORTED, detail=f"journalctl: {error.strerror}")

@@ -31,7 +31,7 @@ DRVINFO = struct.Struct("=I32s32s32s32s32s12sIIIII")
 NAME_BYTES = 32
 # The kernel writes as many counters as the device has by then, however many were asked for: a device
 # whose queues grow between two calls would write past the end of our memory. So we have plenty.
-MOST_COUNTERS = 8192
+MOST_COUNTERS = 32768  # mlx5 has some 90 for each of its channels
 ROOM_BYTES = 2 * NAME_BYTES * MOST_COUNTERS
 
 

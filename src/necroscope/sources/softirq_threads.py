@@ -20,6 +20,7 @@ from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host, only_line
 from necroscope.sources.source import Read, Source
 
+KTHREADD = "2"  # the parent of all kernel threads
 KSOFTIRQD = re.compile(r"ksoftirqd/(?P<core>\d+)")
 NAPI = re.compile(r"napi/(?P<device>.+)-\d+")
 
@@ -44,6 +45,13 @@ def parse_run_delay(text: str) -> int:
     if len(fields) != 3:
         raise ValueError(f"{len(fields)} fields, not 3")
     return int(fields[1])
+
+
+def is_kernel_thread(host: Host, pid: int) -> bool:
+    """Whether a thread is the kernel's own: anybody may call a process ksoftirqd/0."""
+    stat = host.word(f"/proc/{pid}/stat")
+    fields = stat.rpartition(")")[2].split()
+    return len(fields) > 1 and fields[1] == KTHREADD
 
 
 def open_softirq_threads(host: Host) -> Read[SoftirqThreads]:
@@ -90,10 +98,14 @@ def _find_threads(host: Host) -> Reading[Threads]:
         if not entry.isdigit():
             continue
         name = host.word(f"/proc/{entry}/comm")
+        if not name.startswith(("ksoftirqd/", "napi/")) or not is_kernel_thread(host, int(entry)):
+            continue
         if match := KSOFTIRQD.fullmatch(name):
             threads.append((int(entry), name, int(match["core"])))
         elif NAPI.fullmatch(name):
             threads.append((int(entry), name, None))
+    if not threads and not host.shows_all_processes():
+        return Reading(absence=Absence.NOT_PERMITTED, detail="/proc hides other users' processes")
     if not threads:
         return Reading(absence=Absence.NOT_SUPPORTED, detail="no ksoftirqd thread is visible in /proc")
     return Reading(tuple(threads))
@@ -102,5 +114,6 @@ def _find_threads(host: Host) -> Reading[Threads]:
 SOFTIRQ_THREADS = Source(
     "softirq-threads",
     open_softirq_threads,
+    to_permit="a /proc mounted without hidepid, or CAP_SYS_PTRACE",
     to_support="the host's PID namespace (hostPID in Kubernetes) and a kernel with CONFIG_SCHED_INFO",
 )

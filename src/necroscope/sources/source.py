@@ -20,7 +20,7 @@ class Source(Generic[T]):
     """One thing read from a machine: its public name, how to open it, and what helps when it is absent.
 
     `open` does what has to be done once and returns the function that reads. A source is read every
-    `pace_seconds`, and always at the beginning and the end of a look.
+    `pace_seconds`, and always at the beginning and the end of a look; one with an infinite pace once.
     """
 
     id: str
@@ -39,5 +39,5 @@ class Source(Generic[T]):
         if absence is Absence.NOT_PERMITTED:
             return self.to_permit
         if absence is Absence.BROKEN:
-            return "look at the file itself: it is not what a kernel writes"
+            return "the reason names what was read; if that is not damaged, please report it"
         return self.to_support

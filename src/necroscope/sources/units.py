@@ -22,7 +22,7 @@ PROPERTIES = (
     ("Service", "Result"),
     ("Service", "Restart"),
     ("Service", "RestartUSec"),
-    ("Service", "ExecMainStartTimestampMonotonic"),
+    ("Unit", "StateChangeTimestampMonotonic"),
     ("Service", "ExecMainStatus"),
     ("Unit", "UnitFileState"),
     ("Unit", "UnitFilePreset"),
@@ -42,7 +42,7 @@ class Unit:
     result: str
     restart_policy: str
     restart_delay_seconds: float
-    main_started_ns: int  # CLOCK_MONOTONIC; 0: never
+    state_changed_ns: int  # CLOCK_MONOTONIC; when it last started, stopped or failed
     exit_status: int
     enabled: str
     preset: str
@@ -84,7 +84,7 @@ def _read_units(bus: Any) -> Units:
 
 
 def _unit(row: Any, restarts: int | None, result: str, *rest: Any) -> Unit:
-    policy, delay_us, started_us, status, enabled, preset, file = rest
+    policy, delay_us, changed_us, status, enabled, preset, file = rest
     return Unit(
         name=row[0],
         description=row[1],
@@ -94,7 +94,7 @@ def _unit(row: Any, restarts: int | None, result: str, *rest: Any) -> Unit:
         result=result or "",
         restart_policy=policy or "",
         restart_delay_seconds=(delay_us or 0) / 1e6,
-        main_started_ns=(started_us or 0) * 1000,
+        state_changed_ns=(changed_us or 0) * 1000,
         exit_status=status or 0,
         enabled=enabled or "",
         preset=preset or "",
