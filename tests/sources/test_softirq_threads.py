@@ -10,15 +10,15 @@ from necroscope.sources.host import Host
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread, parse_run_delay
 from tests.sources.conftest import Content, Deny, Tree
 
-KTHREADD = 2
+OF_THE_KERNEL, OF_A_PROGRAM = 69238848, 4194560  # flags, with and without PF_KTHREAD
 
 
 def thread(
-    pid: int, comm: str, schedstat: str = "86093441 20451127 2154\n", parent: int = KTHREADD
+    pid: int, comm: str, schedstat: str = "86093441 20451127 2154\n", flags: int = OF_THE_KERNEL
 ) -> dict[str, Content]:
     return {
         f"/proc/{pid}/comm": f"{comm}\n",
-        f"/proc/{pid}/stat": f"{pid} ({comm}) S {parent} 0 0 0 -1 69238848 0 0 0 0 0 4 0 0\n",
+        f"/proc/{pid}/stat": f"{pid} ({comm}) S 2 0 0 0 -1 {flags} 0 0 0 0 0 4 0 0\n",
         f"/proc/{pid}/schedstat": schedstat,
     }
 
@@ -26,7 +26,7 @@ def thread(
 FILES = {
     **thread(14, "ksoftirqd/0"),
     **thread(22, "ksoftirqd/95"),
-    **thread(1, "systemd", parent=0),
+    **thread(1, "systemd", flags=OF_A_PROGRAM),
     **thread(7, "kworker/0:1"),
 }
 
@@ -39,10 +39,12 @@ def test_one_thread_a_core(tree: Tree) -> None:
 
 
 def test_a_process_that_only_has_the_name(tree: Tree) -> None:
-    """Anybody may call a process so, with another thread's parent in the name."""
-    names = ("ksoftirqd/7", "napi/x-1", "napi/) S 2 -1")
-    mine = [thread(4711 + n, name, parent=1) for n, name in enumerate(names)]
-    host = tree({**FILES, **mine[0], **mine[1], **mine[2], **thread(22222, "ksoftirqd/2", parent=22)})
+    """Anybody may call a process so, with flags in the name."""
+    names = ("ksoftirqd/7", "napi/x-1", "napi/) S 2 0 0 0 -1 69238848-1")
+    mine = [thread(4711 + n, name, flags=OF_A_PROGRAM) for n, name in enumerate(names)]
+    host = tree(
+        {**FILES, **mine[0], **mine[1], **mine[2], **thread(22222, "ksoftirqd/2", flags=OF_A_PROGRAM)}
+    )
     threads = SOFTIRQ_THREADS.open(host)().value
     assert threads
     assert [one.pid for one in threads] == [14, 22]
@@ -96,7 +98,7 @@ def test_what_no_kernel_writes(text: str) -> None:
 
 def test_no_thread_to_see(tree: Tree, tmp_path: Path, deny: Deny) -> None:
     """In a container without the host's processes."""
-    read = SOFTIRQ_THREADS.open(tree(thread(1, "sh", parent=0)))
+    read = SOFTIRQ_THREADS.open(tree(thread(1, "sh", flags=OF_A_PROGRAM)))
     assert read().detail == "no ksoftirqd thread is visible in /proc"
     assert read().absence is Absence.NOT_SUPPORTED
     deny(f"{tmp_path}/proc")
@@ -105,9 +107,9 @@ def test_no_thread_to_see(tree: Tree, tmp_path: Path, deny: Deny) -> None:
 
 def test_processes_that_are_hidden(tree: Tree, deny: Deny) -> None:
     hidden = (Absence.NOT_PERMITTED, "/proc hides other users' processes")
-    reading = SOFTIRQ_THREADS.open(tree(thread(4711, "sh", parent=1)))()  # hidepid=2
+    reading = SOFTIRQ_THREADS.open(tree(thread(4711, "sh", flags=OF_A_PROGRAM)))()  # hidepid=2
     assert (reading.absence, reading.detail) == hidden
-    host = tree(thread(1, "systemd", parent=0))
+    host = tree(thread(1, "systemd", flags=OF_A_PROGRAM))
     deny("/proc/1/stat")
     reading = SOFTIRQ_THREADS.open(host)()  # hidepid=1
     assert (reading.absence, reading.detail) == hidden

@@ -26,4 +26,4 @@ def envelope(verb: str, ok: bool, body: Mapping[str, Any]) -> str:
 
     `ok` says that the verb could do its work; findings are a result, not a failure.
     """
-    return json.dumps({"schema": SCHEMA, "verb": verb, "ok": ok, **body}, ensure_ascii=False)
+    return json.dumps({"schema": SCHEMA, "verb": verb, "ok": ok, **body})

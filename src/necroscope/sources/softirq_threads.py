@@ -20,7 +20,7 @@ from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host, only_line
 from necroscope.sources.source import Read, Source
 
-KTHREADD = "2"  # the parent of all kernel threads
+PF_KTHREAD = 0x00200000  # in the flags of /proc/PID/stat
 KSOFTIRQD = re.compile(r"ksoftirqd/(?P<core>\d+)")
 NAPI = re.compile(r"napi/(?P<device>.+)-\d+")
 
@@ -51,7 +51,7 @@ def is_kernel_thread(host: Host, pid: int) -> bool:
     """Whether a thread is the kernel's own: anybody may call a process ksoftirqd/0."""
     stat = host.word(f"/proc/{pid}/stat")
     fields = stat.rpartition(")")[2].split()
-    return len(fields) > 1 and fields[1] == KTHREADD
+    return len(fields) > 6 and fields[6].isdigit() and bool(int(fields[6]) & PF_KTHREAD)
 
 
 def open_softirq_threads(host: Host) -> Read[SoftirqThreads]:
