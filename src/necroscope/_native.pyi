@@ -1,6 +1,7 @@
 """The Rust core (native/core) as Python sees it."""
 
 from pathlib import Path
+from typing import Any
 
 def list_directories(root: str | Path) -> tuple[list[str], int]:
     """A directory and all below it, as paths relative to it; and how many would not open."""
@@ -14,3 +15,70 @@ class TaskScanner:
     ) -> tuple[int, list[tuple[int, int, str, int, int, int]], list[tuple[int, str, int]]]:
         """Processes seen; (pid, tid, comm, core, user ticks, system ticks) of the `most` busiest threads of
         every core since the scan before; (pid, comm, ticks) of parents whose children ended since."""
+
+def import_perf_data(
+    path: str | Path,
+    folder: str | Path,
+    *,
+    kallsyms: str | Path | None,
+    root: str | Path,
+    idle: list[str],
+    interrupt: list[str],
+) -> dict[str, Any]:
+    """Read a perf.data file into a sealed profile, and say what was in it.
+
+    OSError: it cannot be read or written. ValueError: it is not a perf.data file that we can read.
+    """
+
+class Query:
+    """Which samples are wanted; times on the capture's clock, empty lists mean all."""
+
+    def __init__(
+        self,
+        begin: int,
+        end: int,
+        *,
+        cpus: list[int],
+        processes: list[str],
+        threads: list[str],
+        events: list[str],
+        idle: bool,
+    ) -> None: ...
+
+class Profile:
+    """A sealed profile, opened. OSError: it is missing or damaged."""
+
+    def __init__(self, folder: str | Path) -> None: ...
+    def span(self) -> tuple[int, int] | None:
+        """Times of the first and the last sample."""
+
+    @property
+    def events(self) -> list[str]: ...
+    @property
+    def tasks(self) -> list[tuple[int, int, str, str]]:
+        """(pid, tid, comm, process) of every thread that was sampled."""
+
+    def subsecond(self, query: Query, rows: int) -> tuple[int, int, list[int]]:
+        """(columns, rows, cells by column): one column a second, one row a fraction of it."""
+
+    def cores(self, query: Query, step_ns: int) -> tuple[int, int, list[int]]:
+        """(columns, rows, cells by column): one column a step of time, one row a core."""
+
+class Window:
+    """Stacks of a window and how often each was seen."""
+
+    def __init__(self) -> None: ...
+    def add(self, profile: Profile, query: Query, split: str) -> None:
+        """Add the samples of one profile; split: whole, comm, process, thread, core."""
+
+    @property
+    def totals(self) -> tuple[int, int, int]:
+        """Samples counted, idle, and without a name for their innermost frame."""
+
+    def folded(self) -> list[tuple[list[str], int]]:
+        """Stacks as labels, outermost first, with their counts."""
+
+    def tree(
+        self, baseline: Window | None, inverted: bool
+    ) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[tuple[str, str, str]]]:
+        """Parents, labels, total, own, baseline's total and own, and the labels (name, kind, module)."""

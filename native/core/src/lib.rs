@@ -1,6 +1,21 @@
 //! What Necroscope does once per sample, per process or per directory.
 //!
 //! Pure Rust: no Python, no decisions. `native/python` is its thin skin.
+//!
+//! A capture goes from `perf_data` (records into columns) through `resolve` (addresses into places)
+//! and `symbols` (places into names) to a `profile`, which `seal` writes and `sealed` reads again;
+//! `window`, `flame` and `heatmap` are the questions asked of it.
 
 pub mod directories;
+pub mod flame;
+mod hash;
+pub mod heatmap;
+pub mod import;
+pub mod perf_data;
+pub mod profile;
+pub mod resolve;
+pub mod seal;
+pub mod sealed;
+pub mod symbols;
 pub mod tasks;
+pub mod window;

@@ -1,5 +1,7 @@
 //! The Python skin of `necroscope-core`: types in, types out, nothing decided here.
 
+mod profiles;
+
 use std::path::PathBuf;
 
 use necroscope_core::{directories, tasks};
@@ -45,5 +47,9 @@ impl TaskScanner {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_directories, module)?)?;
-    module.add_class::<TaskScanner>()
+    module.add_class::<TaskScanner>()?;
+    module.add_function(wrap_pyfunction!(profiles::import_perf_data, module)?)?;
+    module.add_class::<profiles::Profile>()?;
+    module.add_class::<profiles::Query>()?;
+    module.add_class::<profiles::Window>()
 }

@@ -1,0 +1,57 @@
+//! perf.data to profile: read, resolve, symbolise, and keep every stack of names once.
+
+use std::path::Path;
+
+use crate::perf_data::{self, Capture, ReadError};
+use crate::profile::{FrameTable, Profile, Samples, StackTable, Task};
+use crate::resolve::{Resolved, resolve};
+use crate::symbols::{Sources, symbolise};
+
+/// Read a perf.data file into a profile; the capture's other facts come along.
+pub fn import(path: &Path, sources: &Sources) -> Result<(Profile, Capture), ReadError> {
+    let capture = perf_data::read(path)?;
+    let resolved = resolve(&capture);
+    let profile = build(&capture, &resolved, sources);
+    Ok((profile, capture))
+}
+
+fn build(capture: &Capture, resolved: &Resolved, sources: &Sources) -> Profile {
+    let mut frames = FrameTable::default();
+    let frame_of_place: Vec<u32> = symbolise(&resolved.places, &capture.objects, sources)
+        .iter()
+        .map(|frame| frames.intern(frame))
+        .collect();
+    let mut stacks = StackTable::default();
+    let mut row = Vec::new();
+    let stack_of: Vec<i32> = resolved
+        .stacks
+        .iter()
+        .map(|places| {
+            row.clear();
+            row.extend(places.iter().map(|&place| frame_of_place[place as usize]));
+            stacks.intern(&row) as i32
+        })
+        .collect();
+    let column = |values: &[u32]| resolved.order.iter().map(|&i| values[i as usize] as i32).collect();
+    let source = &capture.samples;
+    let samples = Samples {
+        time: resolved.order.iter().map(|&i| source.time[i as usize] as i64).collect(),
+        cpu: column(&source.cpu),
+        task: resolved.task.iter().map(|&task| task as i32).collect(),
+        event: resolved.order.iter().map(|&i| i32::from(source.event[i as usize])).collect(),
+        stack: resolved.stack.iter().map(|&stack| stack_of[stack as usize]).collect(),
+    };
+    let tasks = resolved.tasks.iter().map(|task| Task {
+        pid: task.pid,
+        tid: task.tid,
+        comm: task.comm.to_string(),
+        process: task.process.to_string(),
+    });
+    Profile {
+        samples,
+        events: capture.attrs.iter().map(|attr| attr.name.clone()).collect(),
+        tasks: tasks.collect(),
+        frames: frames.rows,
+        stacks,
+    }
+}

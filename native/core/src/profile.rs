@@ -1,0 +1,192 @@
+//! A profile: samples in the order of time, and the tables they refer to.
+//!
+//! Every importer makes one of these, sealing writes it, and nothing downstream knows where it came from.
+
+use std::collections::HashMap;
+
+use crate::hash::FastMap;
+
+/// What kind of code a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    /// The kernel or a module of it.
+    Kernel,
+    /// A program or library.
+    User,
+    /// Code made at run time.
+    Jit,
+    /// No mapping has it.
+    Unknown,
+    /// Not code: what a window was split by.
+    Root,
+}
+
+impl FrameKind {
+    /// All kinds, with the words that files and JSON use.
+    pub const WORDS: [(Self, &'static str); 5] = [
+        (Self::Kernel, "kernel"),
+        (Self::User, "user"),
+        (Self::Jit, "jit"),
+        (Self::Unknown, "unknown"),
+        (Self::Root, "root"),
+    ];
+
+    /// The word for this kind.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(kind, _)| *kind == self).map_or("unknown", |(_, word)| word)
+    }
+
+    /// The kind that a word stands for.
+    pub fn of_word(word: &str) -> Self {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map_or(Self::Unknown, |(kind, _)| *kind)
+    }
+}
+
+/// A function, or what stands in for it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The function; empty where it has no name.
+    pub name: String,
+    /// The file it is in, `[kernel]`, `[module]` of the kernel; empty where unknown.
+    pub module: String,
+    /// The offset in the file, for a frame without a name; 0 otherwise.
+    pub offset: u64,
+    /// What kind of code it is.
+    pub kind: FrameKind,
+}
+
+impl Frame {
+    /// What a flame graph shows: the function, else module and offset, else `[unknown]`.
+    pub fn label(&self) -> String {
+        let module = self.module.rsplit('/').next().unwrap_or_default();
+        match (self.name.as_str(), module) {
+            ("", "") => "[unknown]".to_string(),
+            ("", module) if self.offset == 0 => format!("[{}]", module.trim_matches(['[', ']'])),
+            ("", module) => format!("[{}+{:#x}]", module.trim_matches(['[', ']']), self.offset),
+            (name, _) => name.to_string(),
+        }
+    }
+}
+
+/// A thread under one name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Task {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// The thread's name.
+    pub comm: String,
+    /// The name of the process: that of its main thread.
+    pub process: String,
+}
+
+/// Samples in columns, in the order of time.
+#[derive(Debug, Default, Clone)]
+pub struct Samples {
+    /// Nanoseconds on the capture's clock.
+    pub time: Vec<i64>,
+    /// Core; -1 where unknown.
+    pub cpu: Vec<i32>,
+    /// Row in the tasks.
+    pub task: Vec<i32>,
+    /// Row in the events.
+    pub event: Vec<i32>,
+    /// Row in the stacks.
+    pub stack: Vec<i32>,
+}
+
+/// Samples and their tables.
+#[derive(Debug, Default)]
+pub struct Profile {
+    /// The samples.
+    pub samples: Samples,
+    /// Names of events.
+    pub events: Vec<String>,
+    /// Threads.
+    pub tasks: Vec<Task>,
+    /// Functions.
+    pub frames: Vec<Frame>,
+    /// Stacks of frames.
+    pub stacks: StackTable,
+}
+
+/// Different stacks of frames, each once, outermost frame first.
+#[derive(Debug, Default)]
+pub struct StackTable {
+    rows: Vec<Box<[u32]>>,
+    numbers: FastMap<Box<[u32]>, u32>,
+}
+
+impl StackTable {
+    /// The number of a stack; new ones are kept.
+    pub fn intern(&mut self, frames: &[u32]) -> u32 {
+        if let Some(&number) = self.numbers.get(frames) {
+            return number;
+        }
+        let number = self.rows.len() as u32;
+        self.rows.push(frames.into());
+        self.numbers.insert(frames.into(), number);
+        number
+    }
+
+    /// All stacks, by number.
+    pub fn rows(&self) -> &[Box<[u32]>] {
+        &self.rows
+    }
+}
+
+/// Frames, each once.
+#[derive(Debug, Default)]
+pub struct FrameTable {
+    /// The frames, by number.
+    pub rows: Vec<Frame>,
+    numbers: HashMap<Frame, u32>,
+}
+
+impl FrameTable {
+    /// The number of a frame; new ones are kept.
+    pub fn intern(&mut self, frame: &Frame) -> u32 {
+        if let Some(&number) = self.numbers.get(frame) {
+            return number;
+        }
+        let number = self.rows.len() as u32;
+        self.rows.push(frame.clone());
+        self.numbers.insert(frame.clone(), number);
+        number
+    }
+}
+
+/// Which kernel functions mean that a core has nothing to do, and which that it was interrupted.
+#[derive(Debug, Clone, Default)]
+pub struct IdleRule {
+    /// Functions in which a core waits for work.
+    pub idle: Vec<String>,
+    /// Functions, or beginnings of their names ending in `*`, that an interrupt or softirq runs.
+    pub interrupt: Vec<String>,
+}
+
+impl Profile {
+    /// Of every stack, whether its core had nothing to do: in an idle function, and nothing of an
+    /// interrupt or softirq on top of it.
+    pub fn idle(&self, rule: &IdleRule) -> Vec<bool> {
+        let kernel = |frame: &Frame| frame.kind == FrameKind::Kernel;
+        let named = |frame: &Frame, names: &[String]| {
+            kernel(frame) && names.iter().any(|name| matches(name, &frame.name))
+        };
+        let idle: Vec<bool> = self.frames.iter().map(|frame| named(frame, &rule.idle)).collect();
+        let interrupt: Vec<bool> = self.frames.iter().map(|frame| named(frame, &rule.interrupt)).collect();
+        let is_idle = |stack: &[u32]| {
+            let waiting = stack.iter().rposition(|&frame| idle[frame as usize]);
+            waiting.is_some_and(|place| !stack[place..].iter().any(|&frame| interrupt[frame as usize]))
+        };
+        self.stacks.rows().iter().map(|stack| is_idle(stack)).collect()
+    }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    }
+}

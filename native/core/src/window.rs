@@ -1,0 +1,204 @@
+//! The samples of a window, filtered and counted by stack.
+
+use std::collections::HashSet;
+
+use crate::hash::FastMap;
+use crate::profile::{Frame, FrameKind, FrameTable, Samples, StackTable, Task};
+use crate::sealed::{Error, Sealed};
+
+/// Which samples are wanted. An empty list means all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// First time, nanoseconds on the capture's clock.
+    pub begin: i64,
+    /// First time that is too late.
+    pub end: i64,
+    /// Cores.
+    pub cpus: Vec<i32>,
+    /// Processes, by name or number.
+    pub processes: Vec<String>,
+    /// Threads, by name or number.
+    pub threads: Vec<String>,
+    /// Events, by name.
+    pub events: Vec<String>,
+    /// Whether samples of idle cores are counted as well.
+    pub idle: bool,
+}
+
+/// What stands at the root of a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Split {
+    /// Nothing: all samples together.
+    #[default]
+    Whole,
+    /// The name of the thread, as perf's folded stacks have it.
+    Comm,
+    /// The process: name and number.
+    Process,
+    /// The thread: name and number.
+    Thread,
+    /// The core.
+    Core,
+}
+
+/// Stacks and how often each was seen.
+#[derive(Debug, Default)]
+pub struct Window {
+    /// Functions, and the roots that the split adds.
+    pub frames: FrameTable,
+    /// Stacks of frames, outermost first.
+    pub stacks: StackTable,
+    /// How often each stack was seen.
+    pub counts: Vec<u64>,
+    /// Samples counted.
+    pub samples: u64,
+    /// Samples of idle cores in the window that passed the other filters, counted or not.
+    pub idle: u64,
+    /// Counted samples whose innermost frame has no name.
+    pub unknown: u64,
+}
+
+impl Window {
+    /// Add the samples of one profile; windows may span several.
+    pub fn add(&mut self, sealed: &Sealed, filter: &Filter, split: Split) -> Result<(), Error> {
+        let samples = sealed.samples(filter.begin, filter.end)?;
+        let keeps = filter.keeps(sealed);
+        let mut counts: FastMap<(u32, u32), u64> = FastMap::default();
+        for index in 0..samples.time.len() {
+            if !keeps.passes(&samples, index) {
+                continue;
+            }
+            let (task, stack) = (samples.task[index], samples.stack[index]);
+            if sealed.idle[stack as usize] {
+                self.idle += 1;
+                if !filter.idle {
+                    continue;
+                }
+            }
+            let root = match split {
+                Split::Whole => 0,
+                Split::Core => samples.cpu[index] as u32,
+                Split::Comm | Split::Process | Split::Thread => task as u32,
+            };
+            *counts.entry((root, stack as u32)).or_insert(0) += 1;
+        }
+        self.merge(sealed, split, &counts);
+        Ok(())
+    }
+
+    /// Stacks as labels, outermost first, with their counts, in the order of the labels.
+    pub fn folded(&self) -> Vec<(Vec<String>, u64)> {
+        let labels: Vec<String> = self.frames.rows.iter().map(Frame::label).collect();
+        let name = |stack: &[u32]| stack.iter().map(|&frame| labels[frame as usize].clone()).collect();
+        let mut rows: Vec<(Vec<String>, u64)> =
+            self.stacks.rows().iter().zip(&self.counts).map(|(stack, &count)| (name(stack), count)).collect();
+        rows.sort_unstable();
+        // Frames of different modules may have the same label.
+        rows.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        rows
+    }
+
+    fn merge(&mut self, sealed: &Sealed, split: Split, counts: &FastMap<(u32, u32), u64>) {
+        let mut frame_numbers: Vec<Option<u32>> = vec![None; sealed.frames.len()];
+        let mut rows: Vec<(&(u32, u32), &u64)> = counts.iter().collect();
+        rows.sort_unstable(); // the same input gives the same numbers
+        let mut stack = Vec::new();
+        for (&(root, number), &count) in rows {
+            stack.clear();
+            if let Some(label) = root_label(sealed, split, root) {
+                stack.push(self.frames.intern(&label));
+            }
+            let frames = &sealed.stacks[number as usize];
+            for &frame in frames {
+                let known = &mut frame_numbers[frame as usize];
+                let new = *known.get_or_insert_with(|| self.frames.intern(&sealed.frames[frame as usize]));
+                stack.push(new);
+            }
+            if frames.last().is_none_or(|&leaf| sealed.frames[leaf as usize].name.is_empty()) {
+                self.unknown += count;
+            }
+            let row = self.stacks.intern(&stack) as usize;
+            if row == self.counts.len() {
+                self.counts.push(0);
+            }
+            self.counts[row] += count;
+            self.samples += count;
+        }
+    }
+}
+
+/// A filter worked out for the tables of one profile.
+pub struct Keeps {
+    tasks: Vec<bool>,
+    events: Vec<bool>,
+    cpus: HashSet<i32>,
+    idle: bool,
+}
+
+impl Keeps {
+    /// Whether a sample passes all filters but that of idle cores.
+    pub fn passes(&self, samples: &Samples, index: usize) -> bool {
+        self.tasks[samples.task[index] as usize]
+            && self.events[samples.event[index] as usize]
+            && (self.cpus.is_empty() || self.cpus.contains(&samples.cpu[index]))
+    }
+
+    /// Whether a sample passes all filters.
+    pub fn sample(&self, sealed: &Sealed, samples: &Samples, index: usize) -> bool {
+        self.passes(samples, index) && (self.idle || !sealed.idle[samples.stack[index] as usize])
+    }
+}
+
+impl Filter {
+    /// Work the filter out for a profile.
+    pub fn keeps(&self, sealed: &Sealed) -> Keeps {
+        Keeps {
+            tasks: sealed.tasks.iter().map(|task| self.takes_task(task)).collect(),
+            events: sealed.events.iter().map(|name| self.takes_event(name)).collect(),
+            cpus: self.cpus.iter().copied().collect(),
+            idle: self.idle,
+        }
+    }
+
+    fn takes_task(&self, task: &Task) -> bool {
+        let named =
+            |wanted: &String, name: &str, number: u32| wanted == name || *wanted == number.to_string();
+        let process = self.processes.is_empty()
+            || self
+                .processes
+                .iter()
+                .any(|wanted| named(wanted, &task.process, task.pid) || *wanted == task.comm);
+        let thread =
+            self.threads.is_empty() || self.threads.iter().any(|wanted| named(wanted, &task.comm, task.tid));
+        process && thread
+    }
+
+    fn takes_event(&self, name: &str) -> bool {
+        // perf adds modifiers: `cpu-clock:ppp` is asked for as cpu-clock.
+        self.events.is_empty()
+            || self.events.iter().any(|wanted| name == wanted || name.split(':').next() == Some(wanted))
+    }
+}
+
+fn root_label(sealed: &Sealed, split: Split, root: u32) -> Option<Frame> {
+    let name = match split {
+        Split::Whole => return None,
+        Split::Core => format!("core {root}"),
+        Split::Comm => sealed.tasks[root as usize].comm.clone(),
+        Split::Process => {
+            let task = &sealed.tasks[root as usize];
+            format!("{} ({})", task.process, task.pid)
+        }
+        Split::Thread => {
+            let task = &sealed.tasks[root as usize];
+            format!("{} ({})", task.comm, task.tid)
+        }
+    };
+    Some(Frame { name, module: String::new(), offset: 0, kind: FrameKind::Root })
+}

@@ -1,0 +1,226 @@
+//! Profiles: importing, opening, asking.
+
+use std::path::PathBuf;
+
+use necroscope_core::flame;
+use necroscope_core::heatmap;
+use necroscope_core::import;
+use necroscope_core::perf_data::{Capture, ReadError};
+use necroscope_core::profile::{IdleRule, Profile as Imported};
+use necroscope_core::seal::seal;
+use necroscope_core::sealed::Sealed;
+use necroscope_core::symbols::Sources;
+use necroscope_core::window::{self, Filter, Split};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// `(name, kind, module)`
+type LabelRow = (String, &'static str, String);
+
+/// Parents, labels, totals and own samples of the window, the same of the baseline, and the labels.
+type TreeColumns = (Vec<u32>, Vec<u32>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<LabelRow>);
+
+fn read_error(error: ReadError) -> PyErr {
+    match error {
+        ReadError::Io(error) => error.into(),
+        ReadError::Format(what) => PyValueError::new_err(what),
+    }
+}
+
+fn parquet_error(error: impl std::fmt::Display) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+/// Read a perf.data file, name its frames and write it as a sealed profile into a folder.
+#[pyfunction]
+#[pyo3(signature = (path, folder, *, kallsyms, root, idle, interrupt))]
+pub fn import_perf_data<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    folder: PathBuf,
+    kallsyms: Option<PathBuf>,
+    root: PathBuf,
+    idle: Vec<String>,
+    interrupt: Vec<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let sources = Sources { kallsyms, root };
+    let (profile, capture) = py.detach(|| import::import(&path, &sources)).map_err(read_error)?;
+    py.detach(|| seal(&profile, &profile.idle(&IdleRule { idle, interrupt }), &folder))
+        .map_err(parquet_error)?;
+    let facts = describe(py, &profile)?;
+    describe_capture(&facts, &capture)?;
+    Ok(facts)
+}
+
+/// What is in a profile, in numbers.
+pub fn describe<'py>(py: Python<'py>, profile: &Imported) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("samples", profile.samples.time.len())?;
+    facts.set_item("begin_ns", profile.samples.time.first())?;
+    facts.set_item("end_ns", profile.samples.time.last())?;
+    facts.set_item("stacks", profile.stacks.rows().len())?;
+    facts.set_item("frames", profile.frames.len())?;
+    facts.set_item("unnamed_frames", profile.frames.iter().filter(|frame| frame.name.is_empty()).count())?;
+    facts.set_item("tasks", profile.tasks.len())?;
+    facts.set_item("events", &profile.events)?;
+    Ok(facts)
+}
+
+fn describe_capture(facts: &Bound<'_, PyDict>, capture: &Capture) -> PyResult<()> {
+    facts.set_item("lost_samples", capture.lost_samples)?;
+    facts.set_item("lost_records", capture.lost_records)?;
+    facts.set_item("throttles", capture.throttles)?;
+    facts.set_item("gaps", &capture.gaps)?;
+    let clock = capture.clock.map(|clock| (clock.clock_id, clock.wall_ns, clock.clock_ns));
+    facts.set_item("clock", clock)?;
+    let lines: Vec<_> = capture.lines.iter().map(|line| (line.time, line.cpu, &line.text)).collect();
+    facts.set_item("lines", lines)?;
+    facts.set_item("hostname", &capture.origin.hostname)?;
+    facts.set_item("release", &capture.origin.release)?;
+    facts.set_item("perf_version", &capture.origin.version)?;
+    facts.set_item("cores_online", capture.origin.cores_online)?;
+    facts.set_item("command", &capture.origin.command)
+}
+
+/// A sealed profile, opened.
+#[pyclass(frozen)]
+pub struct Profile(Sealed);
+
+#[pymethods]
+impl Profile {
+    #[new]
+    fn new(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+        py.detach(|| Sealed::open(&folder)).map(Self).map_err(parquet_error)
+    }
+
+    /// Times of the first and the last sample, or None.
+    fn span(&self) -> PyResult<Option<(i64, i64)>> {
+        self.0.span().map_err(parquet_error)
+    }
+
+    /// Names of the events.
+    #[getter]
+    fn events(&self) -> Vec<String> {
+        self.0.events.clone()
+    }
+
+    /// `(pid, tid, comm, process)` of every thread that was sampled.
+    #[getter]
+    fn tasks(&self) -> Vec<(u32, u32, String, String)> {
+        self.0
+            .tasks
+            .iter()
+            .map(|task| (task.pid, task.tid, task.comm.clone(), task.process.clone()))
+            .collect()
+    }
+
+    /// `(columns, rows, cells)`: one column a second from `begin`, one row a fraction of it.
+    fn subsecond(&self, py: Python<'_>, query: &Query, rows: usize) -> PyResult<(usize, usize, Vec<u32>)> {
+        self.heatmap(py, query, |samples, keep, filter| {
+            heatmap::subsecond(samples, keep, filter.begin, filter.end, rows)
+        })
+    }
+
+    /// `(columns, rows, cells)`: one column a step of time from `begin`, one row a core.
+    fn cores(&self, py: Python<'_>, query: &Query, step_ns: i64) -> PyResult<(usize, usize, Vec<u32>)> {
+        self.heatmap(py, query, |samples, keep, filter| {
+            heatmap::cores(samples, keep, filter.begin, filter.end, step_ns)
+        })
+    }
+}
+
+impl Profile {
+    fn heatmap(
+        &self,
+        py: Python<'_>,
+        query: &Query,
+        bin: impl Fn(&necroscope_core::profile::Samples, &dyn Fn(usize) -> bool, &Filter) -> heatmap::Heatmap
+        + Send
+        + Sync,
+    ) -> PyResult<(usize, usize, Vec<u32>)> {
+        let map = py.detach(|| {
+            let samples = self.0.samples(query.0.begin, query.0.end)?;
+            let keeps = query.0.keeps(&self.0);
+            let keep = |index: usize| keeps.sample(&self.0, &samples, index);
+            Ok::<_, necroscope_core::sealed::Error>(bin(&samples, &keep, &query.0))
+        });
+        map.map(|map| (map.columns, map.rows, map.cells)).map_err(parquet_error)
+    }
+}
+
+/// Which samples are wanted.
+#[pyclass(frozen)]
+pub struct Query(Filter);
+
+#[pymethods]
+impl Query {
+    #[new]
+    #[pyo3(signature = (begin, end, *, cpus, processes, threads, events, idle))]
+    fn new(
+        begin: i64,
+        end: i64,
+        cpus: Vec<i32>,
+        processes: Vec<String>,
+        threads: Vec<String>,
+        events: Vec<String>,
+        idle: bool,
+    ) -> Self {
+        Self(Filter { begin, end, cpus, processes, threads, events, idle })
+    }
+}
+
+/// Stacks of a window and how often each was seen.
+#[pyclass]
+#[derive(Default)]
+pub struct Window(window::Window);
+
+#[pymethods]
+impl Window {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Add the samples of one profile; a window may span several.
+    fn add(&mut self, py: Python<'_>, profile: &Profile, query: &Query, split: &str) -> PyResult<()> {
+        let split = match split {
+            "whole" => Split::Whole,
+            "comm" => Split::Comm,
+            "process" => Split::Process,
+            "thread" => Split::Thread,
+            "core" => Split::Core,
+            _ => return Err(PyValueError::new_err(format!("no such split: {split}"))),
+        };
+        py.detach(|| self.0.add(&profile.0, &query.0, split)).map_err(parquet_error)
+    }
+
+    /// `(counted, idle, unknown)` samples.
+    #[getter]
+    fn totals(&self) -> (u64, u64, u64) {
+        (self.0.samples, self.0.idle, self.0.unknown)
+    }
+
+    /// Stacks as `(labels, outermost first; count)`, in a stable order.
+    fn folded(&self) -> Vec<(Vec<String>, u64)> {
+        self.0.folded()
+    }
+
+    /// The tree of all stacks, beside a baseline's where there is one.
+    #[pyo3(signature = (baseline, inverted))]
+    fn tree(&self, py: Python<'_>, baseline: Option<PyRef<'_, Window>>, inverted: bool) -> TreeColumns {
+        let other = baseline.as_ref().map(|window| &window.0);
+        let tree = py.detach(|| flame::tree(&self.0, other, inverted));
+        let side = |columns: &[[u64; 2]], side: usize| columns.iter().map(|pair| pair[side]).collect();
+        let labels = tree.labels.into_iter().map(|label| (label.name, label.kind, label.module)).collect();
+        (
+            tree.parent,
+            tree.label,
+            side(&tree.total, 0),
+            side(&tree.own, 0),
+            side(&tree.total, 1),
+            side(&tree.own, 1),
+            labels,
+        )
+    }
+}
