@@ -82,3 +82,24 @@ class Window:
         self, baseline: Window | None, inverted: bool
     ) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[tuple[str, str, str]]]:
         """Parents, labels, total, own, baseline's total and own, and the labels (name, kind, module)."""
+
+def import_perf_script(
+    path: str | Path, folder: str | Path, *, idle: list[str], interrupt: list[str]
+) -> dict[str, Any]:
+    """Read the text of `perf script`, plain or gzip, into a sealed profile, and say what was in it.
+
+    The keys are those of `import_perf_data`; `lost_samples` and `throttles` are None, since the text does
+    not say, and `lost_records` is None unless it shows such events. `captured_on` is a local time without a
+    zone, or None. OSError: it cannot be read or written. ValueError: there is no sample in it.
+    """
+
+def import_folded(
+    path: str | Path, folder: str | Path, *, idle: list[str], interrupt: list[str]
+) -> dict[str, Any]:
+    """Read folded stacks, plain or gzip, into a sealed profile with all samples at time 0.
+
+    OSError: it cannot be read or written. ValueError: there is no stack in it, or the counts are too high.
+    """
+
+def sniff_profile(path: str | Path) -> str | None:
+    """perf.data, perf-script or folded, by the first bytes; None for anything else. OSError: unreadable."""

@@ -47,6 +47,44 @@ class CannotLookError(NecroscopeError):
     exit_code = 3
 
 
+class StoreError(NecroscopeError):
+    """The store cannot be written, or a segment in it is damaged or of another version.
+
+    Nothing that was there has been changed. The message names the file.
+    """
+
+    slug = "store"
+
+
+class ImportFileError(NecroscopeError):
+    """A file cannot be imported: it is not a capture, or not of a kind that we can read.
+
+    perf.data (of a little-endian machine), the text of `perf script`, also gzipped, and folded stacks
+    are read. Nothing was added to the store.
+    """
+
+    slug = "cannot-import"
+
+
+class NoSamplesError(NecroscopeError):
+    """The store has no profile, or none with samples at the time asked for.
+
+    The message says what time there is. `necroscope import FILE` adds a capture.
+    """
+
+    slug = "no-samples"
+    exit_code = 3
+
+
 ERRORS: dict[str, type[NecroscopeError]] = {
-    error.slug: error for error in (NecroscopeError, UsageError, ConfigError, CannotLookError)
+    error.slug: error
+    for error in (
+        NecroscopeError,
+        UsageError,
+        ConfigError,
+        CannotLookError,
+        StoreError,
+        ImportFileError,
+        NoSamplesError,
+    )
 }

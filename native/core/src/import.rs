@@ -5,19 +5,24 @@ use std::path::Path;
 use crate::perf_data::{self, Capture, ReadError};
 use crate::profile::{FrameTable, Profile, Samples, StackTable, Task};
 use crate::resolve::{Resolved, resolve};
-use crate::symbols::{Sources, symbolise};
+use crate::symbols::{Mapped, Sources, is_of_this_boot, symbolise};
 
 /// Read a perf.data file into a profile; the capture's other facts come along.
 pub fn import(path: &Path, sources: &Sources) -> Result<(Profile, Capture), ReadError> {
-    let capture = perf_data::read(path)?;
+    let mut capture = perf_data::read(path)?;
+    let mut sources = sources.clone();
+    if sources.kallsyms.as_ref().is_some_and(|kallsyms| !is_of_this_boot(kallsyms, &capture)) {
+        sources.kallsyms = None;
+        capture.gaps.push("the kernel symbols are of another boot: kernel functions have no names".into());
+    }
     let resolved = resolve(&capture);
-    let profile = build(&capture, &resolved, sources);
+    let profile = build(&capture, &resolved, &sources);
     Ok((profile, capture))
 }
 
 fn build(capture: &Capture, resolved: &Resolved, sources: &Sources) -> Profile {
     let mut frames = FrameTable::default();
-    let frame_of_place: Vec<u32> = symbolise(&resolved.places, &capture.objects, sources)
+    let frame_of_place: Vec<u32> = symbolise(&resolved.places, &Mapped::of(capture), sources)
         .iter()
         .map(|frame| frames.intern(frame))
         .collect();

@@ -8,14 +8,18 @@
 
 pub mod directories;
 pub mod flame;
+pub mod folded;
 mod hash;
 pub mod heatmap;
 pub mod import;
 pub mod perf_data;
+pub mod perf_script;
 pub mod profile;
 pub mod resolve;
 pub mod seal;
 pub mod sealed;
+pub mod sniff;
 pub mod symbols;
 pub mod tasks;
+mod text;
 pub mod window;

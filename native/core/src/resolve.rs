@@ -94,6 +94,8 @@ struct Resolver<'a> {
     task_numbers: HashMap<Task, u32>,
     /// The task of each thread at this time.
     current: FastMap<u64, u32>,
+    /// The threads of a process among them.
+    threads: FastMap<u32, Vec<u32>>,
     place_numbers: FastMap<Place, u32>,
     place_of: FastMap<(u32, u64), u32>,
     stack_of: FastMap<(u32, u32), u32>,
@@ -119,6 +121,7 @@ impl<'a> Resolver<'a> {
             space_count: 0,
             task_numbers: HashMap::new(),
             current: FastMap::default(),
+            threads: FastMap::default(),
             place_numbers: FastMap::default(),
             place_of: FastMap::default(),
             stack_of: FastMap::default(),
@@ -171,7 +174,7 @@ impl<'a> Resolver<'a> {
             Side::Comm(index) => {
                 let comm = &self.capture.comms[index];
                 self.comms.insert(comm.tid, Rc::from(comm.name.as_str()));
-                self.current.remove(&key(comm.pid, comm.tid));
+                self.forget(comm.pid, comm.tid);
                 if comm.exec {
                     let number = self.new_space();
                     self.spaces.insert(comm.pid, Space { number, maps: Rc::default() });
@@ -181,7 +184,7 @@ impl<'a> Resolver<'a> {
                 let fork = &self.capture.forks[index];
                 if let Some(name) = self.comms.get(&fork.parent_tid).cloned() {
                     self.comms.insert(fork.tid, name);
-                    self.current.remove(&key(fork.pid, fork.tid));
+                    self.forget(fork.pid, fork.tid);
                 }
                 if fork.pid != fork.parent_pid {
                     let maps =
@@ -203,6 +206,17 @@ impl<'a> Resolver<'a> {
                     Span { end, shift: mapping.offset.wrapping_sub(mapping.start), object: mapping.object };
                 insert(Rc::make_mut(&mut space.maps), mapping.start, span);
             }
+        }
+    }
+
+    /// A thread has another name from now on; that of the main thread is the name of all.
+    fn forget(&mut self, pid: u32, tid: u32) {
+        if pid != tid {
+            self.current.remove(&key(pid, tid));
+            return;
+        }
+        for tid in self.threads.remove(&pid).unwrap_or_default() {
+            self.current.remove(&key(pid, tid));
         }
     }
 
@@ -237,8 +251,10 @@ impl<'a> Resolver<'a> {
         if let Some(&task) = self.current.get(&key(pid, tid)) {
             return task;
         }
-        let comm =
-            self.name_of(tid).or_else(|| self.name_of(pid)).unwrap_or_else(|| Rc::from(format!(":{tid}")));
+        let comm = self
+            .name_of(tid)
+            .or_else(|| self.name_of(pid))
+            .unwrap_or_else(|| Rc::from(format!(":{}", tid as i32)));
         let process = self.name_of(pid).unwrap_or_else(|| Rc::clone(&comm));
         let task = Task { pid, tid, comm, process };
         let count = self.resolved.tasks.len() as u32;
@@ -247,6 +263,7 @@ impl<'a> Resolver<'a> {
             self.resolved.tasks.push(task);
         }
         self.current.insert(key(pid, tid), number);
+        self.threads.entry(pid).or_default().push(tid);
         number
     }
 
@@ -277,19 +294,26 @@ impl<'a> Resolver<'a> {
     }
 
     fn place(&mut self, pid: u32, space: u32, mode: u64, address: u64) -> u32 {
-        // Without a marker (a capture without -g) only the address itself can tell.
-        let in_kernel = mode == KERNEL || (mode == 0 && address >> 63 == 1);
-        let space = if in_kernel { 0 } else { space };
+        let space = match mode {
+            KERNEL => 0,
+            USER => space,
+            _ => return self.place_number(Place::Nowhere), // a guest's, or damage
+        };
         if let Some(&number) = self.place_of.get(&(space, address)) {
             return number;
         }
-        let place = if in_kernel { Place::Kernel(address) } else { self.user_place(pid, address) };
+        let place = if mode == KERNEL { Place::Kernel(address) } else { self.user_place(pid, address) };
+        let number = self.place_number(place);
+        self.place_of.insert((space, address), number);
+        number
+    }
+
+    fn place_number(&mut self, place: Place) -> u32 {
         let count = self.resolved.places.len() as u32;
         let number = *self.place_numbers.entry(place).or_insert(count);
         if number == count {
             self.resolved.places.push(place);
         }
-        self.place_of.insert((space, address), number);
         number
     }
 
@@ -319,6 +343,9 @@ fn is_anonymous(path: &str) -> bool {
         || path == "[heap]"
         || path.starts_with("/memfd:")
         || path.starts_with("/dev/zero")
+        || path.starts_with("/anon_hugepage")
+        || path.starts_with("/SYSV")
+        || path.starts_with("[stack")
 }
 
 /// Map a range; what it covers of older ones is gone.

@@ -19,15 +19,16 @@ pub const ROW_GROUP_NS: i64 = 5_000_000_000;
 
 const ZSTD_LEVEL: i32 = 3; // 9 takes twice the time for 0.2 % less
 
-const SAMPLES: &str = "message samples { required int64 time; required int32 cpu; required int32 task;
+pub(crate) const SAMPLES: &str =
+    "message samples { required int64 time; required int32 cpu; required int32 task;
   required int32 event; required int32 stack; }";
-const STACKS: &str = "message stacks { required int32 stack; required boolean idle;
+pub(crate) const STACKS: &str = "message stacks { required int32 stack; required boolean idle;
   required group frames (LIST) { repeated group list { required int32 element; } } }";
-const FRAMES: &str = "message frames { required int32 frame; required binary name (STRING);
+pub(crate) const FRAMES: &str = "message frames { required int32 frame; required binary name (STRING);
   required binary module (STRING); required int64 offset; required binary kind (STRING); }";
-const TASKS: &str = "message tasks { required int32 task; required int32 pid; required int32 tid;
+pub(crate) const TASKS: &str = "message tasks { required int32 task; required int32 pid; required int32 tid;
   required binary comm (STRING); required binary process (STRING); }";
-const EVENTS: &str = "message events { required int32 event; required binary name (STRING); }";
+pub(crate) const EVENTS: &str = "message events { required int32 event; required binary name (STRING); }";
 
 type Result<T> = std::result::Result<T, ParquetError>;
 type Group<'a> = SerializedRowGroupWriter<'a, File>;

@@ -1,15 +1,20 @@
 //! A sealed profile opened again, and the samples of a window in it.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread;
 
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
+use parquet::schema::parser::parse_message_type;
 
 use crate::profile::{Frame, FrameKind, Samples, Task};
+use crate::seal::{EVENTS, FRAMES, SAMPLES, STACKS, TASKS};
 
 /// A file is missing, damaged, or not of this format.
 pub type Error = ParquetError;
@@ -17,66 +22,130 @@ type Result<T> = std::result::Result<T, ParquetError>;
 /// Frames of a stack, outermost first.
 pub type Stack = Box<[u32]>;
 
-/// A folder that `seal` wrote. Tables are small and read when it is opened; samples when asked for.
+/// The most that a kernel can be built for.
+const MOST_CORES: usize = 8192;
+/// Room made before reading, in values; more is made as values come.
+const MOST_AT_ONCE: usize = 1 << 20;
+
+/// A folder that `seal` wrote. Small tables are read when it is opened, the others when they are asked for.
 pub struct Sealed {
     folder: PathBuf,
     /// Names of events.
     pub events: Vec<String>,
     /// Threads.
     pub tasks: Vec<Task>,
+    /// Of every stack, whether its core had nothing to do.
+    pub idle: Vec<bool>,
+    names: OnceLock<Names>,
+}
+
+/// Functions, and the stacks they form.
+pub struct Names {
     /// Functions.
     pub frames: Vec<Frame>,
     /// Stacks of frames, outermost first.
     pub stacks: Vec<Stack>,
-    /// Of every stack, whether its core had nothing to do.
-    pub idle: Vec<bool>,
+}
+
+/// Which columns of the samples are wanted beside the time; the others come back as zeros.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Columns {
+    /// The core.
+    pub cpu: bool,
+    /// The task.
+    pub task: bool,
+    /// The event.
+    pub event: bool,
 }
 
 impl Sealed {
     /// Open a folder.
     pub fn open(folder: &Path) -> Result<Self> {
-        let tables = Tables { folder };
-        let frames = tables.frames()?;
-        let (stacks, idle) = tables.stacks(frames.len())?;
-        let [events] = &tables.strings("events.parquet", [1])?[..] else {
-            return Err(damaged("events.parquet"));
-        };
-        Ok(Self {
-            folder: folder.to_path_buf(),
-            events: events.clone(),
-            tasks: tables.tasks()?,
-            frames,
-            stacks,
-            idle,
+        guarded(|| {
+            let tables = Tables { folder };
+            let [events] = tables.strings("events.parquet", EVENTS, [1])?;
+            let (tasks, idle) = (tables.tasks()?, tables.idle()?);
+            Ok(Self { folder: folder.to_path_buf(), events, tasks, idle, names: OnceLock::new() })
         })
     }
 
-    /// The samples with `begin <= time < end`, in the order of time. Only the row groups they are in are read.
-    pub fn samples(&self, begin: i64, end: i64) -> Result<Samples> {
+    /// The functions and stacks, which are read once.
+    pub fn names(&self) -> Result<&Names> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let names = guarded(|| {
+            let tables = Tables { folder: &self.folder };
+            let frames = tables.frames()?;
+            let stacks = tables.stacks(frames.len(), self.idle.len())?;
+            Ok(Names { frames, stacks })
+        })?;
+        Ok(self.names.get_or_init(|| names))
+    }
+
+    /// The samples with `begin <= time < end`, in the order of time. Only the row groups they are in are
+    /// read, by as many threads as there are cores.
+    pub fn samples(&self, begin: i64, end: i64, columns: Columns) -> Result<Samples> {
         let path = self.folder.join("samples.parquet");
-        let reader = SerializedFileReader::new(File::open(&path)?)?;
+        let groups = guarded(|| {
+            let reader = open(&path, SAMPLES)?;
+            let row_groups = reader.metadata().row_groups().iter().enumerate();
+            let wanted = row_groups.filter(|(_, group)| overlaps(group.column(0).statistics(), begin, end));
+            Ok(wanted.map(|(index, _)| index).collect::<Vec<usize>>())
+        })?;
+        // A file of its own for each thread: they would move one another's place in a shared one.
+        let read =
+            |part: &[usize]| guarded(|| self.read_groups(&open(&path, SAMPLES)?, part, begin, end, columns));
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let share = groups.len().div_ceil(threads).max(1);
+        let parts: Vec<Result<Samples>> = thread::scope(|scope| {
+            let read = &read;
+            let workers: Vec<_> = groups.chunks(share).map(|part| scope.spawn(move || read(part))).collect();
+            let lost = || Err(damaged("samples.parquet"));
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| lost())).collect()
+        });
         let mut found = Samples::default();
-        for index in 0..reader.num_row_groups() {
+        for part in parts {
+            found.append(part?);
+        }
+        Ok(found)
+    }
+
+    fn read_groups(
+        &self,
+        reader: &SerializedFileReader<File>,
+        groups: &[usize],
+        begin: i64,
+        end: i64,
+        columns: Columns,
+    ) -> Result<Samples> {
+        let mut found = Samples::default();
+        for &index in groups {
             let group = reader.get_row_group(index)?;
-            if !overlaps(group.metadata().column(0).statistics(), begin, end) {
-                continue;
-            }
             let time: Vec<i64> = column::<Int64Type>(&*group, 0)?;
+            if !time.is_sorted() {
+                return Err(damaged("samples.parquet"));
+            }
             let first = time.partition_point(|&time| time < begin);
-            let last = time.partition_point(|&time| time < end);
-            let take = |into: &mut Vec<i32>, number: usize, bound: usize| -> Result<()> {
+            let last = time.partition_point(|&time| time < end).max(first);
+            let take = |into: &mut Vec<i32>, wanted: bool, number: usize, bound: usize| -> Result<()> {
+                if !wanted {
+                    into.resize(into.len() + last - first, 0);
+                    return Ok(());
+                }
                 let values = column::<Int32Type>(&*group, number)?;
                 let values = values.get(first..last).ok_or_else(|| damaged("samples.parquet"))?;
-                if values.iter().any(|&value| bound > 0 && value as usize >= bound) {
+                let unknown_core = |value: i32| number == 1 && value == -1;
+                if values.iter().any(|&value| value as usize >= bound && !unknown_core(value)) {
                     return Err(damaged("samples.parquet"));
                 }
                 into.extend_from_slice(values);
                 Ok(())
             };
-            take(&mut found.cpu, 1, 0)?;
-            take(&mut found.task, 2, self.tasks.len())?;
-            take(&mut found.event, 3, self.events.len())?;
-            take(&mut found.stack, 4, self.stacks.len())?;
+            take(&mut found.cpu, columns.cpu, 1, MOST_CORES)?;
+            take(&mut found.task, columns.task, 2, self.tasks.len())?;
+            take(&mut found.event, columns.event, 3, self.events.len())?;
+            take(&mut found.stack, true, 4, self.idle.len())?;
             found.time.extend_from_slice(&time[first..last]);
         }
         Ok(found)
@@ -84,10 +153,47 @@ impl Sealed {
 
     /// The times of the first and the last sample.
     pub fn span(&self) -> Result<Option<(i64, i64)>> {
-        let reader = SerializedFileReader::new(File::open(self.folder.join("samples.parquet"))?)?;
-        let metadata = reader.metadata();
-        let bounds = metadata.row_groups().iter().filter_map(|group| bounds(group.column(0).statistics()));
-        Ok(bounds.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1))))
+        guarded(|| {
+            let reader = open(&self.folder.join("samples.parquet"), SAMPLES)?;
+            let groups = reader.metadata().row_groups().iter();
+            let bounds = groups.filter_map(|group| bounds(group.column(0).statistics()));
+            Ok(bounds.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1))))
+        })
+    }
+}
+
+/// The parquet crate is safe on damaged files but not free of panics (an index, an assertion): here, where
+/// files come in, they become errors.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(ParquetError::General("a damaged Parquet file".into())))
+}
+
+/// A Parquet file of ours: the columns that we wrote, and none of them beyond the end of the file.
+fn open(path: &Path, schema: &str) -> Result<SerializedFileReader<File>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = File::open(path)
+        .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    let length = file.metadata()?.len();
+    let reader =
+        SerializedFileReader::new(file).map_err(|error| ParquetError::General(format!("{name}: {error}")))?;
+    if *reader.metadata().file_metadata().schema() != parse_message_type(schema)? {
+        return Err(ParquetError::General(format!("{name} has other columns than ours")));
+    }
+    for column in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+        let (begin, size) = column.byte_range();
+        if begin.checked_add(size).is_none_or(|end| end > length) {
+            return Err(ParquetError::General(format!("{name} is cut off or damaged")));
+        }
+    }
+    Ok(reader)
+}
+
+/// The one row group of a small table.
+fn only_group(reader: &SerializedFileReader<File>) -> Result<Box<dyn RowGroupReader + '_>> {
+    match reader.num_row_groups() {
+        1 => reader.get_row_group(0),
+        _ => Err(damaged("a table")),
     }
 }
 
@@ -110,7 +216,7 @@ fn damaged(file: &str) -> ParquetError {
 fn column<T: DataType>(group: &dyn RowGroupReader, number: usize) -> Result<Vec<T::T>> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(number)?);
-    let mut values = Vec::with_capacity(rows);
+    let mut values = Vec::with_capacity(rows.min(MOST_AT_ONCE)); // what a damaged file says is not believed
     while values.len() < rows {
         let before = values.len();
         reader.read_records(rows - before, None, None, &mut values)?;
@@ -127,51 +233,59 @@ struct Tables<'a> {
 }
 
 impl Tables<'_> {
-    fn open(&self, name: &str) -> Result<SerializedFileReader<File>> {
-        SerializedFileReader::new(File::open(self.folder.join(name))?)
-    }
-
-    fn strings<const N: usize>(&self, name: &str, columns: [usize; N]) -> Result<Vec<Vec<String>>> {
-        let reader = self.open(name)?;
-        let group = reader.get_row_group(0)?;
+    fn strings<const N: usize>(
+        &self,
+        name: &str,
+        schema: &str,
+        columns: [usize; N],
+    ) -> Result<[Vec<String>; N]> {
+        let reader = open(&self.folder.join(name), schema)?;
+        let group = only_group(&reader)?;
         let text = |value: &ByteArray| String::from_utf8_lossy(value.data()).into_owned();
-        columns
-            .iter()
-            .map(|&number| Ok(column::<ByteArrayType>(&*group, number)?.iter().map(text).collect()))
-            .collect()
+        let mut texts = [const { Vec::new() }; N];
+        for (into, &number) in texts.iter_mut().zip(&columns) {
+            *into = column::<ByteArrayType>(&*group, number)?.iter().map(text).collect();
+        }
+        Ok(texts)
     }
 
     fn frames(&self) -> Result<Vec<Frame>> {
-        let texts = self.strings("frames.parquet", [1, 2, 4])?;
-        let reader = self.open("frames.parquet")?;
-        let offsets: Vec<i64> = column::<Int64Type>(&*reader.get_row_group(0)?, 3)?;
-        let frames = (0..offsets.len()).map(|row| Frame {
-            name: texts[0][row].clone(),
-            module: texts[1][row].clone(),
-            offset: offsets[row] as u64,
-            kind: FrameKind::of_word(&texts[2][row]),
+        let [names, modules, kinds] = self.strings("frames.parquet", FRAMES, [1, 2, 4])?;
+        let reader = open(&self.folder.join("frames.parquet"), FRAMES)?;
+        let offsets: Vec<i64> = column::<Int64Type>(&*only_group(&reader)?, 3)?;
+        let rows = names.into_iter().zip(modules).zip(offsets).zip(kinds);
+        let frames = rows.map(|(((name, module), offset), kind)| Frame {
+            name,
+            module,
+            offset: offset as u64,
+            kind: FrameKind::of_word(&kind),
         });
         Ok(frames.collect())
     }
 
     fn tasks(&self) -> Result<Vec<Task>> {
-        let names = self.strings("tasks.parquet", [3, 4])?;
-        let reader = self.open("tasks.parquet")?;
-        let group = reader.get_row_group(0)?;
+        let [comms, processes] = self.strings("tasks.parquet", TASKS, [3, 4])?;
+        let reader = open(&self.folder.join("tasks.parquet"), TASKS)?;
+        let group = only_group(&reader)?;
         let (pids, tids) = (column::<Int32Type>(&*group, 1)?, column::<Int32Type>(&*group, 2)?);
-        let tasks = (0..pids.len()).map(|row| Task {
-            pid: pids[row] as u32,
-            tid: tids[row] as u32,
-            comm: names[0][row].clone(),
-            process: names[1][row].clone(),
+        let rows = pids.into_iter().zip(tids).zip(comms).zip(processes);
+        let tasks = rows.map(|(((pid, tid), comm), process)| Task {
+            pid: pid as u32,
+            tid: tid as u32,
+            comm,
+            process,
         });
         Ok(tasks.collect())
     }
 
-    fn stacks(&self, frames: usize) -> Result<(Vec<Stack>, Vec<bool>)> {
-        let reader = self.open("stacks.parquet")?;
-        let group = reader.get_row_group(0)?;
-        let idle = column::<BoolType>(&*group, 1)?;
+    fn idle(&self) -> Result<Vec<bool>> {
+        let reader = open(&self.folder.join("stacks.parquet"), STACKS)?;
+        column::<BoolType>(&*only_group(&reader)?, 1)
+    }
+
+    fn stacks(&self, frames: usize, count: usize) -> Result<Vec<Stack>> {
+        let reader = open(&self.folder.join("stacks.parquet"), STACKS)?;
+        let group = only_group(&reader)?;
         let mut lists = get_typed_column_reader::<Int32Type>(group.get_column_reader(2)?);
         let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
         while lists
@@ -183,7 +297,7 @@ impl Tables<'_> {
             return Err(damaged("stacks.parquet"));
         }
         let mut values = values.into_iter();
-        let mut stacks: Vec<Vec<u32>> = Vec::with_capacity(idle.len());
+        let mut stacks: Vec<Vec<u32>> = Vec::with_capacity(count);
         for (&defined, &repeated) in definition.iter().zip(&repetition) {
             if repeated == 0 {
                 stacks.push(Vec::new());
@@ -193,9 +307,9 @@ impl Tables<'_> {
                 stacks.last_mut().ok_or_else(|| damaged("stacks.parquet"))?.push(frame as u32);
             }
         }
-        if stacks.len() != idle.len() {
+        if stacks.len() != count {
             return Err(damaged("stacks.parquet"));
         }
-        Ok((stacks.into_iter().map(Vec::into_boxed_slice).collect(), idle))
+        Ok(stacks.into_iter().map(Vec::into_boxed_slice).collect())
     }
 }

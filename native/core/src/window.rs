@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::hash::FastMap;
 use crate::profile::{Frame, FrameKind, FrameTable, Samples, StackTable, Task};
-use crate::sealed::{Error, Sealed};
+use crate::sealed::{Columns, Error, Names, Sealed};
 
 /// Which samples are wanted. An empty list means all.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +61,11 @@ pub struct Window {
 impl Window {
     /// Add the samples of one profile; windows may span several.
     pub fn add(&mut self, sealed: &Sealed, filter: &Filter, split: Split) -> Result<(), Error> {
-        let samples = sealed.samples(filter.begin, filter.end)?;
+        let by_task = matches!(split, Split::Comm | Split::Process | Split::Thread);
+        let mut columns = filter.columns();
+        columns.cpu |= split == Split::Core;
+        columns.task |= by_task;
+        let samples = sealed.samples(filter.begin, filter.end, columns)?;
         let keeps = filter.keeps(sealed);
         let mut counts: FastMap<(u32, u32), u64> = FastMap::default();
         for index in 0..samples.time.len() {
@@ -82,7 +86,7 @@ impl Window {
             };
             *counts.entry((root, stack as u32)).or_insert(0) += 1;
         }
-        self.merge(sealed, split, &counts);
+        self.merge(sealed, sealed.names()?, split, &counts);
         Ok(())
     }
 
@@ -104,8 +108,8 @@ impl Window {
         rows
     }
 
-    fn merge(&mut self, sealed: &Sealed, split: Split, counts: &FastMap<(u32, u32), u64>) {
-        let mut frame_numbers: Vec<Option<u32>> = vec![None; sealed.frames.len()];
+    fn merge(&mut self, sealed: &Sealed, names: &Names, split: Split, counts: &FastMap<(u32, u32), u64>) {
+        let mut frame_numbers: Vec<Option<u32>> = vec![None; names.frames.len()];
         let mut rows: Vec<(&(u32, u32), &u64)> = counts.iter().collect();
         rows.sort_unstable(); // the same input gives the same numbers
         let mut stack = Vec::new();
@@ -114,13 +118,13 @@ impl Window {
             if let Some(label) = root_label(sealed, split, root) {
                 stack.push(self.frames.intern(&label));
             }
-            let frames = &sealed.stacks[number as usize];
+            let frames = &names.stacks[number as usize];
             for &frame in frames {
                 let known = &mut frame_numbers[frame as usize];
-                let new = *known.get_or_insert_with(|| self.frames.intern(&sealed.frames[frame as usize]));
+                let new = *known.get_or_insert_with(|| self.frames.intern(&names.frames[frame as usize]));
                 stack.push(new);
             }
-            if frames.last().is_none_or(|&leaf| sealed.frames[leaf as usize].name.is_empty()) {
+            if frames.last().is_none_or(|&leaf| names.frames[leaf as usize].name.is_empty()) {
                 self.unknown += count;
             }
             let row = self.stacks.intern(&stack) as usize;
@@ -135,8 +139,8 @@ impl Window {
 
 /// A filter worked out for the tables of one profile.
 pub struct Keeps {
-    tasks: Vec<bool>,
-    events: Vec<bool>,
+    tasks: Option<Vec<bool>>,
+    events: Option<Vec<bool>>,
     cpus: HashSet<i32>,
     idle: bool,
 }
@@ -144,8 +148,9 @@ pub struct Keeps {
 impl Keeps {
     /// Whether a sample passes all filters but that of idle cores.
     pub fn passes(&self, samples: &Samples, index: usize) -> bool {
-        self.tasks[samples.task[index] as usize]
-            && self.events[samples.event[index] as usize]
+        // A column that no filter needs was not read, and is full of zeros.
+        self.tasks.as_ref().is_none_or(|tasks| tasks[samples.task[index] as usize])
+            && self.events.as_ref().is_none_or(|events| events[samples.event[index] as usize])
             && (self.cpus.is_empty() || self.cpus.contains(&samples.cpu[index]))
     }
 
@@ -156,11 +161,21 @@ impl Keeps {
 }
 
 impl Filter {
+    /// The columns that the filter must see.
+    pub fn columns(&self) -> Columns {
+        Columns {
+            cpu: !self.cpus.is_empty(),
+            task: !self.processes.is_empty() || !self.threads.is_empty(),
+            event: !self.events.is_empty(),
+        }
+    }
+
     /// Work the filter out for a profile.
     pub fn keeps(&self, sealed: &Sealed) -> Keeps {
+        let columns = self.columns();
         Keeps {
-            tasks: sealed.tasks.iter().map(|task| self.takes_task(task)).collect(),
-            events: sealed.events.iter().map(|name| self.takes_event(name)).collect(),
+            tasks: columns.task.then(|| sealed.tasks.iter().map(|task| self.takes_task(task)).collect()),
+            events: columns.event.then(|| sealed.events.iter().map(|name| self.takes_event(name)).collect()),
             cpus: self.cpus.iter().copied().collect(),
             idle: self.idle,
         }

@@ -21,14 +21,16 @@ type LabelRow = (String, &'static str, String);
 /// Parents, labels, totals and own samples of the window, the same of the baseline, and the labels.
 type TreeColumns = (Vec<u32>, Vec<u32>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<LabelRow>);
 
-fn read_error(error: ReadError) -> PyErr {
+/// The Python error for a file that gave nothing.
+pub fn read_error(error: ReadError) -> PyErr {
     match error {
         ReadError::Io(error) => error.into(),
         ReadError::Format(what) => PyValueError::new_err(what),
     }
 }
 
-fn parquet_error(error: impl std::fmt::Display) -> PyErr {
+/// The Python error for a sealed profile that cannot be written or read.
+pub fn parquet_error(error: impl std::fmt::Display) -> PyErr {
     PyOSError::new_err(error.to_string())
 }
 
@@ -117,14 +119,14 @@ impl Profile {
 
     /// `(columns, rows, cells)`: one column a second from `begin`, one row a fraction of it.
     fn subsecond(&self, py: Python<'_>, query: &Query, rows: usize) -> PyResult<(usize, usize, Vec<u32>)> {
-        self.heatmap(py, query, |samples, keep, filter| {
+        self.heatmap(py, query, false, |samples, keep, filter| {
             heatmap::subsecond(samples, keep, filter.begin, filter.end, rows)
         })
     }
 
     /// `(columns, rows, cells)`: one column a step of time from `begin`, one row a core.
     fn cores(&self, py: Python<'_>, query: &Query, step_ns: i64) -> PyResult<(usize, usize, Vec<u32>)> {
-        self.heatmap(py, query, |samples, keep, filter| {
+        self.heatmap(py, query, true, |samples, keep, filter| {
             heatmap::cores(samples, keep, filter.begin, filter.end, step_ns)
         })
     }
@@ -135,12 +137,15 @@ impl Profile {
         &self,
         py: Python<'_>,
         query: &Query,
+        by_core: bool,
         bin: impl Fn(&necroscope_core::profile::Samples, &dyn Fn(usize) -> bool, &Filter) -> heatmap::Heatmap
         + Send
         + Sync,
     ) -> PyResult<(usize, usize, Vec<u32>)> {
         let map = py.detach(|| {
-            let samples = self.0.samples(query.0.begin, query.0.end)?;
+            let mut columns = query.0.columns();
+            columns.cpu |= by_core;
+            let samples = self.0.samples(query.0.begin, query.0.end, columns)?;
             let keeps = query.0.keeps(&self.0);
             let keep = |index: usize| keeps.sample(&self.0, &samples, index);
             Ok::<_, necroscope_core::sealed::Error>(bin(&samples, &keep, &query.0))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import keyword
 import os
 import signal
 import sys
@@ -21,6 +22,9 @@ from necroscope.errors import NecroscopeError, UsageError
 
 VERBS = {
     "doctor": "look at this node now: verdict, evidence, what to do, what could not be checked",
+    "import": "add a capture to the store: perf.data, perf script text, folded stacks",
+    "scope": "the subsecond-offset heatmap of a recorded range, in the terminal",
+    "flame": "the flame graph of any moment and any core, or its difference to another",
     "explain": "the manual page of a finding, event, rule, source or error",
     "list": "what there is: sources, detectors, events, rules, thresholds, remedies",
     "completions": "print a completion script for bash, zsh or fish",
@@ -50,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     verb, wants_json = _verb_in(argv), "--json" in argv
     try:
         arguments = build_parser([verb] if verb else []).parse_args(argv)
-        answer: Answer = import_module(f"necroscope.cli.{arguments.verb}").run(arguments)
+        answer: Answer = _module(arguments.verb).run(arguments)
         text = (
             envelope(arguments.verb, True, answer.body)
             if arguments.json
@@ -87,7 +91,7 @@ def build_parser(verbs: Sequence[str]) -> argparse.ArgumentParser:
         dest="verb", metavar="VERB", required=True, title="verbs", prog="necroscope", parser_class=_Parser
     )
     for name, help_text in VERBS.items():
-        module = import_module(f"necroscope.cli.{name}") if name in verbs else None
+        module = _module(name) if name in verbs else None
         description = screen_of(sys.stdout).page((module.__doc__ or "").strip()) if module else help_text
         child = choices.add_parser(name, help=help_text, description=description, parents=[common], **style)
         if module:
@@ -116,6 +120,11 @@ def _forget_output() -> None:
     """Keep Python from complaining at exit about what could not be written."""
     if sys.stdout:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _module(verb: str) -> Any:
+    """The module of a verb; `import` is a word of Python's, so its file has an underscore."""
+    return import_module(f"necroscope.cli.{verb}{'_' if keyword.iskeyword(verb) else ''}")
 
 
 def _verb_in(argv: Sequence[str]) -> str | None:

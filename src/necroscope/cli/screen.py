@@ -37,6 +37,11 @@ class Screen:
             break_on_hyphens=False,
         )
 
+    def line(self, text: str) -> str:
+        """One line, cut where the screen ends."""
+        text = printable(text)
+        return text if len(text) <= self.width else f"{text[: self.width - 1]}~"
+
     def page(self, text: str) -> str:
         """A manual page: paragraphs are wrapped; an indented line, or one with columns, keeps its shape."""
         return "\n\n".join(self._paragraph(paragraph) for paragraph in text.split("\n\n"))

@@ -79,6 +79,20 @@ impl Attr {
         })
     }
 
+    /// The event's name as perf would say it, for a file that does not: `tracepoint 214`, `cpu-clock`.
+    pub fn usual_name(&self) -> String {
+        const SOFTWARE: [&str; 2] = ["cpu-clock", "task-clock"];
+        const HARDWARE: [&str; 2] = ["cycles", "instructions"];
+        let names = match self.kind {
+            0 => &HARDWARE[..],
+            1 => &SOFTWARE[..],
+            TRACEPOINT => return format!("tracepoint {}", self.config),
+            kind => return format!("event {kind}:{:#x}", self.config),
+        };
+        let known = usize::try_from(self.config).ok().and_then(|config| names.get(config));
+        known.map_or_else(|| format!("event {}:{:#x}", self.kind, self.config), |name| (*name).to_string())
+    }
+
     /// Whether samples have all of these fields.
     pub fn has(&self, fields: u64) -> bool {
         self.sample_type & fields == fields

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-use super::attr::{Attr, field};
+use super::attr::{Attr, TRACEPOINT, field};
 use super::bytes::{Bytes, text};
 use super::capture::{Capture, Comm, Fork, Line, Mapping, Object};
-use super::features::{EventNames, read_feature};
+use super::features::{BuildIds, Feature, feature, read_build_id, read_feature};
+use super::stacks::{GUEST, KERNEL, USER};
 use super::stream::{Next, Record, Splitter};
 
 const MAGIC: &[u8; 8] = b"PERFILE2";
@@ -22,7 +23,12 @@ const HEADER_BYTES: u64 = 104;
 const MOST_ATTRS: u64 = 4096;
 const LARGEST_SECTION_BYTES: u64 = 64 << 20;
 /// A compressed record of 64 KiB that claims to hold more than this is damaged.
-const MOST_DECOMPRESSED_BYTES: usize = 256 << 20;
+const MOST_DECOMPRESSED_BYTES: usize = 64 << 20;
+const BLOCK_BYTES: usize = 1 << 18;
+/// The most that a kernel can be built for (`NR_CPUS`); a larger number is damage.
+const MOST_CORES: u32 = 8192;
+/// Later than this no clock can be: the sealed profile has signed times.
+const LAST_TIME: u64 = i64::MAX as u64;
 
 /// Types of records, `PERF_RECORD_*`.
 mod kind {
@@ -36,6 +42,7 @@ mod kind {
     pub const LOST_SAMPLES: u32 = 13;
     pub const HEADER_ATTR: u32 = 64;
     pub const TRACING_DATA: u32 = 66;
+    pub const HEADER_BUILD_ID: u32 = 67;
     pub const AUXTRACE: u32 = 71;
     pub const EVENT_UPDATE: u32 = 78;
     pub const HEADER_FEATURE: u32 = 80;
@@ -48,6 +55,7 @@ const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 const MISC_MMAP_DATA: u16 = 1 << 13;
 const MISC_CPUMODE: u16 = 7;
 const CPUMODE_KERNEL: u16 = 1;
+const CPUMODE_USER: u16 = 2;
 const EVENT_UPDATE_NAME: u64 = 2;
 
 /// Why a file gave nothing at all.
@@ -95,6 +103,10 @@ pub fn read(path: &Path) -> Result<Capture, ReadError> {
                 "a perf.data of a big-endian machine, which is not supported".into(),
             ));
         }
+        _ if head.len() as u64 == HEADER_BYTES && head.iter().all(|&byte| byte == 0) => {
+            reader.read_headless(&mut file, path)?;
+            return Ok(reader.finish());
+        }
         _ if head.is_empty() => return Err(ReadError::Format("an empty file".into())),
         _ => return Err(ReadError::Format("not a perf.data file (no PERFILE2 at its beginning)".into())),
     }
@@ -102,10 +114,13 @@ pub fn read(path: &Path) -> Result<Capture, ReadError> {
         Some(PIPE_HEADER_BYTES) => {
             file.seek(SeekFrom::Start(PIPE_HEADER_BYTES))?;
             reader.read_records(&mut file, u64::MAX)?;
+            if reader.capture.attrs.is_empty() {
+                return Err(ReadError::Format("a perf.data stream cut off before its events".into()));
+            }
         }
-        Some(HEADER_BYTES) if head.len() as u64 == HEADER_BYTES => reader.read_file(&mut file, cursor)?,
         Some(HEADER_BYTES) | None => {
-            return Err(ReadError::Format("a perf.data file cut off in its head".into()));
+            let cut = || ReadError::Format("a perf.data file cut off in its head".into());
+            reader.read_file(&mut file, &Head::parse(&head).ok_or_else(cut)?)?;
         }
         Some(size) => {
             return Err(ReadError::Format(format!("a perf.data head of {size} bytes, not 104 or 16")));
@@ -114,15 +129,55 @@ pub fn read(path: &Path) -> Result<Capture, ReadError> {
     Ok(reader.finish())
 }
 
+/// The head of a file: where its parts are, as offset and size.
+struct Head {
+    attr_bytes: u64,
+    attrs: (u64, u64),
+    data: (u64, u64),
+    /// Which features there are.
+    bitmap: [u64; 4],
+}
+
+impl Head {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut cursor = Bytes::new(bytes);
+        if cursor.take(8)? != MAGIC || cursor.u64()? != HEADER_BYTES {
+            return None;
+        }
+        let attr_bytes = cursor.u64()?;
+        let attrs = (cursor.u64()?, cursor.u64()?);
+        let data = (cursor.u64()?, cursor.u64()?);
+        cursor.skip(16)?; // event types, unused since long
+        let bitmap = [cursor.u64()?, cursor.u64()?, cursor.u64()?, cursor.u64()?];
+        Some(Self { attr_bytes, attrs, data, bitmap })
+    }
+}
+
+/// The newest closed segment beside an open one: `perf.data.2026111517222390` beside `perf.data`.
+fn newest_closed(path: &Path) -> Option<PathBuf> {
+    let prefix = format!("{}.", path.file_name()?.to_str()?);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_segment = |name: &str| {
+        let time = name.strip_prefix(&prefix);
+        time.is_some_and(|time| !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| is_segment(name)).max().map(|name| folder.join(name))
+}
+
 #[derive(Default)]
 struct Reader {
     capture: Capture,
     event_of_id: HashMap<u64, u16>,
     object_numbers: HashMap<Object, u32>,
+    /// From the file's head or the end of a stream; mapping records may have their own.
+    build_ids: BuildIds,
     decoder: Option<Decoder<'static>>,
     decompressed: Splitter,
     console: Option<u16>,
     unreadable_samples: u64,
+    unreadable_records: u64,
+    unreadable_blocks: u64,
 }
 
 /// What must happen after a record, before the next can be read.
@@ -133,28 +188,49 @@ enum Then {
 }
 
 impl Reader {
-    fn read_file(&mut self, file: &mut File, mut cursor: Bytes<'_>) -> Result<(), ReadError> {
-        let damaged = || ReadError::Format("a perf.data file with a damaged head".into());
-        let mut number = || cursor.u64().ok_or_else(damaged);
-        let attr_bytes = number()?;
-        let (attrs_offset, attrs_size) = (number()?, number()?);
-        let (data_offset, data_size) = (number()?, number()?);
-        let (_, _) = (number()?, number()?); // event types, unused since long
-        let bitmap = [number()?, number()?, number()?, number()?];
-        let length = file.metadata()?.len();
+    /// A segment of `--switch-output` but the first gets its head when it is closed: until then, or where
+    /// perf was killed, zeros stand there. The closed ones beside it are of the same session.
+    fn read_headless(&mut self, file: &mut File, path: &Path) -> Result<(), ReadError> {
+        let alone = || {
+            ReadError::Format(
+                "a file that begins with zeros: a segment of perf record --switch-output that was not closed, \
+                 without a closed one (same name and a time) beside it to say which events it has"
+                    .into(),
+            )
+        };
+        let closed = newest_closed(path).ok_or_else(alone)?;
+        let mut other = File::open(&closed)?;
+        let mut head = Vec::new();
+        other.by_ref().take(HEADER_BYTES).read_to_end(&mut head)?;
+        let head = Head::parse(&head).ok_or_else(alone)?;
+        self.read_attrs(&mut other, head.attr_bytes, head.attrs.0, head.attrs.1)?;
+        self.read_features(&mut other, head.data.0.saturating_add(head.data.1), head.bitmap)?;
+        let name = closed.file_name().unwrap_or_default().to_string_lossy();
+        self.capture
+            .gaps
+            .push(format!("perf did not finish this file: its events and machine are taken from {name}"));
+        file.seek(SeekFrom::Start(head.data.0))?;
+        self.read_records(file, file.metadata()?.len().saturating_sub(head.data.0))
+    }
 
-        self.read_attrs(file, attr_bytes, attrs_offset, attrs_size)?;
+    fn read_file(&mut self, file: &mut File, head: &Head) -> Result<(), ReadError> {
+        let (data_offset, data_size) = head.data;
+        let length = file.metadata()?.len();
+        self.read_attrs(file, head.attr_bytes, head.attrs.0, head.attrs.1)?;
+        if data_offset > length {
+            return Err(ReadError::Format("a perf.data file cut off before its data".into()));
+        }
         let data_end = if data_size == 0 {
-            self.capture
-                .gaps
-                .push("perf did not finish this file: no feature sections, read to its end".into());
+            self.capture.gaps.push(
+                "perf did not finish this file: no names of events and machine, read to its end".into(),
+            );
             length
         } else {
             data_offset.saturating_add(data_size)
         };
         // Names of events first: they say which samples carry a kernel log line.
         if data_size != 0 && data_end <= length {
-            self.read_features(file, data_end, bitmap)?;
+            self.read_features(file, data_end, head.bitmap)?;
         } else if data_size != 0 {
             let missing = data_end - length;
             self.capture
@@ -173,12 +249,16 @@ impl Reader {
         size: u64,
     ) -> Result<(), ReadError> {
         const SECTION: u64 = 16;
-        let damaged = || ReadError::Format("a perf.data file with damaged event descriptions".into());
+        let damaged =
+            || ReadError::Format("a perf.data file with cut off or damaged event descriptions".into());
         let count = if attr_bytes > SECTION { size / attr_bytes } else { 0 };
         if count == 0 || count > MOST_ATTRS || attr_bytes > 4096 {
             return Err(damaged());
         }
         let table = section(file, offset, size)?.ok_or_else(damaged)?;
+        // Sections do not overlap, so all ids together are no more than the file.
+        let mut ids_left = file.metadata()?.len();
+        let mut ids_missing = false;
         for entry in table.chunks_exact(attr_bytes as usize) {
             let (attr, ids) = entry.split_at((attr_bytes - SECTION) as usize);
             let attr = Attr::parse(attr).ok_or_else(damaged)?;
@@ -187,33 +267,55 @@ impl Reader {
                 return Err(damaged());
             };
             let event = self.capture.attrs.len() as u16;
-            for id in section(file, ids_offset, ids_size)?.unwrap_or_default().chunks_exact(8) {
+            let ids = if ids_size <= ids_left { section(file, ids_offset, ids_size)? } else { None };
+            ids_left = ids_left.saturating_sub(ids_size);
+            ids_missing |= ids.is_none();
+            for id in ids.unwrap_or_default().chunks_exact(8) {
                 self.event_of_id.insert(u64::from_le_bytes(id.try_into().unwrap_or_default()), event);
             }
             self.capture.attrs.push(attr);
+        }
+        if ids_missing {
+            self.capture.gaps.push("ids of events are missing: their samples cannot be told apart".into());
         }
         Ok(())
     }
 
     fn read_features(&mut self, file: &mut File, offset: u64, bitmap: [u64; 4]) -> Result<(), ReadError> {
         let bits = (0..256_u32).filter(|bit| bitmap[(bit / 64) as usize] >> (bit % 64) & 1 == 1);
+        let mut missing = 0;
+        let length = file.metadata()?.len();
         for (index, bit) in bits.enumerate() {
-            let Some(place) = section(file, offset + 16 * index as u64, 16)? else { break };
+            let place = section(file, offset.saturating_add(16 * index as u64), 16)?.unwrap_or_default();
             let mut cursor = Bytes::new(&place);
-            let (Some(begin), Some(size)) = (cursor.u64(), cursor.u64()) else { break };
-            if let Some(bytes) = section(file, begin, size)? {
-                let names = read_feature(bit, &bytes, &mut self.capture);
-                self.take_names(names);
-            }
+            let taken = match (cursor.u64(), cursor.u64()) {
+                (Some(begin), Some(size)) if feature::USED.contains(&bit) => {
+                    section(file, begin, size)?.and_then(|bytes| self.take_feature(bit, &bytes))
+                }
+                (Some(begin), Some(size)) => begin.checked_add(size).filter(|&end| end <= length).map(drop),
+                _ => None,
+            };
+            missing += u32::from(taken.is_none());
+        }
+        if missing > 0 {
+            let gap = format!("{missing} feature sections (events, machine, clock) are cut off or damaged");
+            self.capture.gaps.push(gap);
         }
         Ok(())
     }
 
-    fn take_names(&mut self, names: Option<EventNames>) {
-        for (index, (name, ids)) in names.into_iter().flatten().enumerate() {
-            let event = ids.first().and_then(|id| self.event_of_id.get(id).copied()).unwrap_or(index as u16);
-            self.name_event(event, name);
+    fn take_feature(&mut self, bit: u32, bytes: &[u8]) -> Option<()> {
+        match read_feature(bit, bytes, &mut self.capture)? {
+            Feature::Taken => {}
+            Feature::EventNames(names) => {
+                for (index, (name, ids)) in names.into_iter().enumerate() {
+                    let known = ids.first().and_then(|id| self.event_of_id.get(id).copied());
+                    self.name_event(known.unwrap_or(index as u16), name);
+                }
+            }
+            Feature::BuildIds(ids) => self.build_ids.extend(ids),
         }
+        Some(())
     }
 
     fn name_event(&mut self, event: u16, name: String) {
@@ -263,23 +365,27 @@ impl Reader {
 
     fn take_record(&mut self, record: Record<'_>) -> Then {
         let taken = match record.kind {
-            kind::SAMPLE => self.take_sample(record.body),
+            kind::SAMPLE => self.take_sample(record),
             kind::MMAP | kind::MMAP2 => self.take_mapping(record),
             kind::COMM => self.take_comm(record),
             kind::FORK => self.take_fork(record.body),
             kind::LOST => {
-                Bytes::new(record.body).rest().get(8..).and_then(|b| Bytes::new(b).u64()).map(|lost| {
-                    self.capture.lost_records += lost;
-                })
+                let mut cursor = Bytes::new(record.body);
+                let lost = cursor.skip(8).and_then(|()| cursor.u64()); // behind the event's id
+                lost.map(|lost| add(&mut self.capture.lost_records, lost))
             }
-            kind::LOST_SAMPLES => Bytes::new(record.body).u64().map(|lost| self.capture.lost_samples += lost),
+            kind::LOST_SAMPLES => {
+                Bytes::new(record.body).u64().map(|lost| add(&mut self.capture.lost_samples, lost))
+            }
             kind::THROTTLE => {
                 self.capture.throttles += 1;
                 Some(())
             }
             kind::HEADER_ATTR => self.take_attr(record.body),
             kind::EVENT_UPDATE => self.take_update(record.body),
-            kind::HEADER_FEATURE => self.take_feature(record.body),
+            kind::HEADER_FEATURE => self.take_feature_record(record.body),
+            kind::HEADER_BUILD_ID => read_build_id(record.misc, record.body)
+                .map(|(path, id)| drop(self.build_ids.insert(path, id))),
             kind::COMPRESSED => self.take_compressed(record.body),
             kind::COMPRESSED2 => self.take_compressed2(record.body),
             // The data of these two follows the record, outside of its size.
@@ -289,13 +395,17 @@ impl Reader {
             kind::AUXTRACE => return Then::Skip(Bytes::new(record.body).u64().unwrap_or(0)),
             _ => Some(()),
         };
-        if taken.is_none() && record.kind == kind::SAMPLE {
-            self.unreadable_samples += 1;
+        match record.kind {
+            _ if taken.is_some() => {}
+            kind::SAMPLE => self.unreadable_samples += 1,
+            kind::COMPRESSED | kind::COMPRESSED2 => self.unreadable_blocks += 1,
+            _ => self.unreadable_records += 1,
         }
         Then::GoOn
     }
 
-    fn take_sample(&mut self, body: &[u8]) -> Option<()> {
+    fn take_sample(&mut self, record: Record<'_>) -> Option<()> {
+        let body = record.body;
         let event = self.event_of(body)?;
         let attr = self.capture.attrs.get(usize::from(event))?;
         let mut cursor = Bytes::new(body);
@@ -309,17 +419,23 @@ impl Reader {
         word(field::STREAM_ID)?;
         let cpu = word(field::CPU)?.unwrap_or(u64::from(u32::MAX)) as u32;
         word(field::PERIOD)?;
+        if time > LAST_TIME || (cpu >= MOST_CORES && cpu != u32::MAX) {
+            return None;
+        }
         if attr.has(field::READ) {
             skip_read(&mut cursor, attr.read_format)?;
         }
-        let own_ip = ip.map(u64::to_le_bytes);
+        let own; // lives as long as the chain
         let chain = if attr.has(field::CALLCHAIN) {
             let count = usize::try_from(cursor.u64()?).ok()?;
             cursor.take(count.checked_mul(8)?)?
         } else {
-            own_ip.as_ref().map_or(&[][..], |bytes| &bytes[..])
+            own = ip.map(|ip| lone_frame(record.misc, ip));
+            own.as_ref().map_or(&[][..], |bytes| &bytes[..])
         };
-        let is_line = self.console == Some(event) && attr.has(field::RAW);
+        // A file that perf did not finish has no names: there a log line is told by its shape.
+        let may_be_line = attr.name.is_empty() && attr.kind == TRACEPOINT;
+        let is_line = (self.console == Some(event) || may_be_line) && attr.has(field::RAW);
         if let Some(text) = is_line.then(|| console_text(&mut cursor)).flatten() {
             self.capture.lines.push(Line { time, cpu, text });
         }
@@ -412,7 +528,7 @@ impl Reader {
         let (attr, ids) = body.split_at_checked(size)?;
         let event = self.capture.attrs.len() as u16;
         if u64::from(event) >= MOST_ATTRS {
-            return None;
+            return None; // so that `event` is what it was cast from
         }
         self.capture.attrs.push(Attr::parse(attr)?);
         for id in ids.chunks_exact(8) {
@@ -433,12 +549,10 @@ impl Reader {
     }
 
     /// Pipe mode: a feature section.
-    fn take_feature(&mut self, body: &[u8]) -> Option<()> {
+    fn take_feature_record(&mut self, body: &[u8]) -> Option<()> {
         let mut cursor = Bytes::new(body);
         let bit = u32::try_from(cursor.u64()?).ok()?;
-        let names = read_feature(bit, cursor.rest(), &mut self.capture);
-        self.take_names(names);
-        Some(())
+        if feature::USED.contains(&bit) { self.take_feature(bit, cursor.rest()) } else { Some(()) }
     }
 
     fn take_compressed2(&mut self, body: &[u8]) -> Option<()> {
@@ -451,31 +565,26 @@ impl Reader {
         if self.decoder.is_none() {
             self.decoder = Decoder::new().ok();
         }
-        let decoder = self.decoder.as_mut()?;
         let mut input = InBuffer::around(body);
-        let mut block = vec![0_u8; 1 << 18];
+        let mut block = vec![0_u8; BLOCK_BYTES];
         let mut total = 0;
         loop {
+            let before = input.pos();
             let mut output = OutBuffer::around(&mut block);
-            if decoder.run(&mut input, &mut output).is_err() {
-                self.capture
-                    .gaps
-                    .push("a compressed block could not be read: its records are missing".into());
-                return None;
-            }
+            let done = self.decoder.as_mut()?.run(&mut input, &mut output);
             let written = output.pos();
             total += written;
             self.decompressed.push(&block[..written]);
-            if total > MOST_DECOMPRESSED_BYTES {
-                self.capture.gaps.push("a compressed block claims an impossible size".into());
+            self.take_decompressed();
+            // After an error the stream cannot go on: what follows is as lost as this block.
+            if done.is_err() || total > MOST_DECOMPRESSED_BYTES {
                 return None;
             }
-            if written == 0 || (input.pos() == body.len() && written < block.len()) {
-                break;
+            let stuck = written == 0 && input.pos() == before;
+            if stuck || (input.pos() == body.len() && written < BLOCK_BYTES) {
+                return Some(());
             }
         }
-        self.take_decompressed();
-        Some(())
     }
 
     fn take_decompressed(&mut self) {
@@ -489,7 +598,7 @@ impl Reader {
                 }
                 Next::Incomplete => break,
                 Next::Broken => {
-                    self.capture.gaps.push("a compressed block holds a record of impossible size".into());
+                    self.unreadable_blocks += 1;
                     splitter = Splitter::default();
                     break;
                 }
@@ -499,11 +608,27 @@ impl Reader {
     }
 
     fn finish(mut self) -> Capture {
-        if self.unreadable_samples > 0 {
-            self.capture.gaps.push(format!("{} samples could not be understood", self.unreadable_samples));
-        }
+        let counts = [
+            (self.unreadable_samples, "samples could not be understood"),
+            (self.unreadable_records, "records other than samples could not be understood"),
+            (
+                self.unreadable_blocks,
+                "compressed blocks could not be read (damage; or -z with --switch-output, where every segment \
+                 but the first goes on in the stream of the one before)",
+            ),
+        ];
+        let told = counts.iter().filter(|(count, _)| *count > 0);
+        self.capture.gaps.extend(told.map(|(count, what)| format!("{count} {what}")));
         if self.decompressed.pending() > 0 {
             self.capture.gaps.push("the last compressed block is cut off".into());
+        }
+        for object in self.capture.objects.iter_mut().filter(|object| object.build_id.is_empty()) {
+            if let Some(id) = self.build_ids.get(&object.path) {
+                object.build_id.clone_from(id);
+            }
+        }
+        for attr in self.capture.attrs.iter_mut().filter(|attr| attr.name.is_empty()) {
+            attr.name = attr.usual_name();
         }
         self.capture
     }
@@ -511,13 +636,31 @@ impl Reader {
 
 /// A part of the file, or None where the file is too short or the part too large to be true.
 fn section(file: &mut File, offset: u64, size: u64) -> io::Result<Option<Vec<u8>>> {
-    if size > LARGEST_SECTION_BYTES {
+    let length = file.metadata()?.len();
+    if size > LARGEST_SECTION_BYTES || offset.checked_add(size).is_none_or(|end| end > length) {
         return Ok(None);
     }
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
     file.by_ref().take(size).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 == size).then_some(bytes))
+}
+
+fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
+/// The chain of a sample without one: its address behind the marker that the kernel would have set.
+fn lone_frame(misc: u16, ip: u64) -> [u8; 16] {
+    let marker = match misc & MISC_CPUMODE {
+        CPUMODE_KERNEL => KERNEL,
+        CPUMODE_USER => USER,
+        _ => GUEST,
+    };
+    let mut chain = [0; 16];
+    chain[..8].copy_from_slice(&marker.to_le_bytes());
+    chain[8..].copy_from_slice(&ip.to_le_bytes());
+    chain
 }
 
 /// Step over the counter values of a sample.
@@ -539,5 +682,8 @@ fn console_text(cursor: &mut Bytes<'_>) -> Option<String> {
     let payload = cursor.take(size)?;
     let place = Bytes::new(payload.get(8..)?).u32()?;
     let (offset, length) = ((place & 0xffff) as usize, (place >> 16) as usize);
-    Some(text(payload.get(offset..)?.get(..length)?).trim_end_matches('\n').to_string())
+    // Nothing stands between, and nothing but padding behind: no other event looks like that by chance.
+    let padding = payload.len().checked_sub(offset.checked_add(length)?)?;
+    let line = payload.get(offset..)?.get(..length)?;
+    (offset == 12 && padding < 8).then(|| text(line).trim_end_matches('\n').to_string())
 }

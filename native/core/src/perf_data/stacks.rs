@@ -1,16 +1,21 @@
 //! Raw stacks, each kept once.
 
-/// The first address that is a marker and not an address (`PERF_CONTEXT_MAX`).
-const FIRST_MARKER: u64 = -4095_i64 as u64;
+/// `PERF_CONTEXT_HV`, `_USER_DEFERRED`, `_GUEST_KERNEL` and `_GUEST_USER`
+const OTHERS: [u64; 4] = [-32_i64 as u64, -640_i64 as u64, -2176_i64 as u64, -2560_i64 as u64];
 
 /// `PERF_CONTEXT_KERNEL`
 pub const KERNEL: u64 = -128_i64 as u64;
+/// `PERF_CONTEXT_GUEST`
+pub const GUEST: u64 = -2048_i64 as u64;
 /// `PERF_CONTEXT_USER`
 pub const USER: u64 = -512_i64 as u64;
 
 /// Whether a value in a callchain is a marker that says what kind of addresses follow.
+///
+/// A frame-pointer walk gone astray reads other values of that range as well (-1 above all). perf then drops
+/// the whole stack; to us they are frames that lead nowhere.
 pub fn is_marker(value: u64) -> bool {
-    value >= FIRST_MARKER
+    matches!(value, KERNEL | USER | GUEST) || OTHERS.contains(&value)
 }
 
 /// All different stacks, leaf first and with their markers, as the kernel wrote them.

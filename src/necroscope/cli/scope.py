@@ -1,0 +1,74 @@
+"""The subsecond-offset heatmap in the terminal: one column a second, one row a fraction of it.
+
+necroscope scope                        the newest recording
+necroscope scope --around 14:02 --cpu 5
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from necroscope.cli.answer import Answer
+from necroscope.cli.screen import Screen
+from necroscope.cli.selecting import add_selection, choose, describe
+from necroscope.profiles.heatmap import Heatmap, subsecond
+from necroscope.profiles.window import require_samples, window
+from necroscope.recording.clock import Anchor
+
+SHADES = " .:-=+*#%@"
+MARGIN = 9  # for the fraction of the second at the left
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `scope` understands."""
+    add_selection(parser)
+    parser.add_argument(
+        "--rows", type=int, default=20, choices=(10, 20, 25, 50, 100), help="rows a second (default 20)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Bin the samples and draw them."""
+    segments, selection = choose(arguments)
+    found = require_samples(window(segments, selection, "whole"), segments)
+    heatmap = subsecond(segments, selection, arguments.rows)
+    utc = Anchor(0, 0)
+    body = {
+        "begin": utc.iso(heatmap.begin_ns),
+        "columns": heatmap.columns,
+        "rows": heatmap.rows,
+        "cells": list(heatmap.cells),
+        "samples": found.samples,
+        "idle": found.idle,
+        "unknown": found.unknown,
+        "lost": found.lost,
+    }
+    title = describe(selection, segments[-1].host)
+    return Answer(0, body, lambda screen: _text(screen, heatmap, title, found.notes))
+
+
+def _text(screen: Screen, heatmap: Heatmap, title: str, notes: tuple[str, ...]) -> str:
+    width = max(screen.width - MARGIN, 10)
+    blocks = [
+        _block(heatmap, first, min(first + width, heatmap.columns))
+        for first in range(0, heatmap.columns, width)
+    ]
+    legend = f"darkest: {heatmap.most:,} samples in {1000 / heatmap.rows:g} ms; {'; '.join(notes)}"
+    return "\n\n".join([screen.paint(screen.wrap(title), "bold"), *blocks, screen.wrap(legend)])
+
+
+def _block(heatmap: Heatmap, first: int, last: int) -> str:
+    utc = Anchor(0, 0)
+    lines = []
+    for row in reversed(range(heatmap.rows)):
+        cells = "".join(_shade(heatmap.at(column, row), heatmap.most) for column in range(first, last))
+        label = f"{row * 1000 // heatmap.rows:>4} ms |" if row % 5 == 0 else f"{'|':>9}"
+        lines.append(f"{label}{cells}".rstrip())
+    begin = utc.iso(heatmap.begin_ns + first * heatmap.step_ns)
+    return "\n".join([*lines, f"{'+':>9}{'-' * (last - first)}", f"{'':>9}{begin}, {last - first} s"])
+
+
+def _shade(count: int, most: int) -> str:
+    if not count:
+        return SHADES[0]
+    return SHADES[1 + (count - 1) * (len(SHADES) - 1) // max(most, 1)]

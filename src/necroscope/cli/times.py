@@ -1,0 +1,75 @@
+"""Moments as people write them: `10m` (ago), `14:00`, `2026-04-15T10:02:11Z`, an epoch, `+70s`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from necroscope.cli.arguments import UNITS, duration
+from necroscope.errors import UsageError
+from necroscope.recording.store import StoredSegment
+
+AGO = re.compile(rf"\d+(?:\.\d+)?(?:{'|'.join(unit for unit in UNITS if unit)})")
+CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment: in UTC, or, with a plus sign, after the beginning of what is recorded."""
+
+    ns: int
+    after_begin: bool = False
+
+    def utc_ns(self, segments: Sequence[StoredSegment]) -> int:
+        """The moment in UTC."""
+        if not self.after_begin:
+            return self.ns
+        if not segments:
+            raise UsageError("there is no recording that a time with a plus sign could count from")
+        return segments[0].begin_ns + self.ns
+
+
+def moment(text: str) -> Moment:
+    """Understand a moment; raises ArgumentTypeError where it cannot."""
+    word = text.strip()
+    try:
+        if word.startswith("+"):
+            return Moment(int(duration(word[1:]) * 1e9), after_begin=True)
+        if word == "now":
+            return Moment(time.time_ns())
+        if AGO.fullmatch(word):
+            return Moment(time.time_ns() - int(duration(word) * 1e9))
+        if match := CLOCK.fullmatch(word):
+            return Moment(_clock(int(match[1]), int(match[2]), float(match[3] or 0)))
+        if re.fullmatch(r"\d{9,}(?:\.\d+)?", word):
+            whole, _, fraction = word.partition(".")
+            return Moment(int(whole) * 10**9 + int(fraction[:9].ljust(9, "0") or 0))
+        day = datetime.fromisoformat(word)
+        return Moment(_nanoseconds(day if day.tzinfo else day.astimezone()))
+    except (ValueError, OverflowError, argparse.ArgumentTypeError) as error:
+        example = "10m, 14:00, 2026-04-15T10:02:11Z, 1776247331 or +70s"
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time such as {example}") from error
+
+
+def span(text: str) -> tuple[Moment, Moment]:
+    """`T..T`: two moments."""
+    begin, dots, end = text.partition("..")
+    if not dots:
+        raise argparse.ArgumentTypeError(f"'{text}' is not two times with .. between them")
+    return moment(begin), moment(end)
+
+
+def _clock(hour: int, minute: int, second: float) -> int:
+    """The last time the clock on the wall showed this, in the machine's own time zone."""
+    now = datetime.now().astimezone()
+    then = now.replace(hour=hour, minute=minute, second=int(second), microsecond=int(second % 1 * 1e6))
+    return _nanoseconds(then if then <= now else then - timedelta(days=1))
+
+
+def _nanoseconds(day: datetime) -> int:
+    whole = day.astimezone(UTC).replace(microsecond=0)
+    return int(whole.timestamp()) * 10**9 + day.microsecond * 1000

@@ -1,0 +1,152 @@
+"""The samples of a stretch of time, by core, process, thread and event, across segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from necroscope import _native
+from necroscope.errors import NoSamplesError, StoreError
+from necroscope.profiles.flame import Flame, Label, Side
+from necroscope.recording.clock import Anchor
+from necroscope.recording.store import StoredSegment
+
+Split = Literal["whole", "comm", "process", "thread", "core"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which samples are wanted: `begin_ns <= time < end_ns` in UTC; an empty filter means all."""
+
+    begin_ns: int
+    end_ns: int
+    cpus: tuple[int, ...] = ()
+    processes: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    idle: bool = False  # whether samples of idle cores are counted too
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return (self.end_ns - self.begin_ns) / 1e9
+
+    def overlaps(self, segment: StoredSegment) -> bool:
+        """Whether a segment has a part of it."""
+        return segment.begin_ns < self.end_ns and segment.end_ns >= self.begin_ns
+
+    def query(self, segment: StoredSegment) -> _native.Query:
+        """The same on the clock of a segment."""
+        return _native.Query(
+            self.begin_ns - segment.offset_ns,
+            self.end_ns - segment.offset_ns,
+            cpus=list(self.cpus),
+            processes=list(self.processes),
+            threads=list(self.threads),
+            events=list(self.events),
+            idle=self.idle,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was seen in a selection. `idle` samples are counted in `samples` only if they were asked for."""
+
+    selection: Selection
+    stacks: _native.Window
+    samples: int
+    idle: int
+    unknown: int  # innermost frame without a name
+    lost: int | None  # dropped by the kernel somewhere in the segments; None: their files do not say
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know beside the picture."""
+        idle = "counted" if self.selection.idle else "left out"
+        return (
+            f"{self.samples:,} samples",
+            f"{self.idle:,} of idle cores {idle}",
+            f"{self.unknown:,} whose innermost function has no name",
+            "unknown how many lost" if self.lost is None else f"{self.lost:,} lost by the kernel",
+        )
+
+
+def window(segments: Sequence[StoredSegment], selection: Selection, split: Split = "comm") -> Window:
+    """The samples of all segments that a selection touches."""
+    stacks = _native.Window()
+    lost: int | None = 0
+    for segment in segments:
+        if selection.overlaps(segment):
+            with opened(segment) as profile:
+                stacks.add(profile, selection.query(segment), split)
+            lost = _add(lost, lost_in(segment))
+    samples, idle, unknown = stacks.totals
+    return Window(selection, stacks, samples, idle, unknown, lost)
+
+
+def lost_in(segment: StoredSegment) -> int | None:
+    """Records that the kernel dropped, samples among them; None where the capture does not say."""
+    facts = segment.description["profile"]
+    known = [n for n in (facts.get("lost_samples"), facts.get("lost_records")) if n is not None]
+    # The kernel counts a dropped sample in both.
+    return max(known, default=None)
+
+
+def _add(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
+    """The window, or an error that says what there is."""
+    if found.samples:
+        return found
+    if not segments:
+        raise NoSamplesError("the store has no profile", hint="necroscope import FILE adds a capture")
+    if found.idle:
+        raise NoSamplesError("all samples there are of idle cores", hint="--idle counts them")
+    utc = Anchor(0, 0)
+    spans = f"{utc.iso(segments[0].begin_ns)} to {utc.iso(segments[-1].end_ns)}"
+    raise NoSamplesError("no samples there", hint=f"the store has {len(segments)} segments, from {spans}")
+
+
+def rest_of(segments: Sequence[StoredSegment], selection: Selection, split: Split = "comm") -> Window:
+    """The baseline: the same filters over all of these segments but the selection itself."""
+    touched = [segment for segment in segments if selection.overlaps(segment)]
+    parts = [
+        replace(selection, begin_ns=min(s.begin_ns for s in touched), end_ns=selection.begin_ns),
+        replace(selection, begin_ns=selection.end_ns, end_ns=max(s.end_ns for s in touched) + 1),
+    ]
+    stacks = _native.Window()
+    for part in parts:
+        for segment in touched:
+            if part.begin_ns < part.end_ns and part.overlaps(segment):
+                with opened(segment) as profile:
+                    stacks.add(profile, part.query(segment), split)
+    samples, idle, unknown = stacks.totals
+    return Window(parts[0], stacks, samples, idle, unknown, 0)
+
+
+def flame(found: Window, baseline: Window | None = None, *, inverted: bool = False) -> Flame:
+    """The window's stacks merged into a tree, beside a baseline's where there is one."""
+    parent, label, total, own, base_total, base_own, labels = found.stacks.tree(
+        baseline.stacks if baseline else None, inverted
+    )
+    return Flame(
+        parent=tuple(parent),
+        label=tuple(label),
+        labels=tuple(Label(*row) for row in labels),
+        window=Side(tuple(total), tuple(own)),
+        baseline=Side(tuple(base_total), tuple(base_own)) if baseline else None,
+    )
+
+
+@contextmanager
+def opened(segment: StoredSegment) -> Iterator[_native.Profile]:
+    """The profile of a segment; damage that shows while it is read is an error that names it."""
+    try:
+        yield _native.Profile(segment.profile)
+    except OSError as error:
+        hint = "the segment is damaged: remove its folder, or restore it"
+        raise StoreError(f"{segment.profile}: {error}", hint=hint) from error
