@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-CACHE = Path.home() / ".cache/necroscope"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "necroscope"
 
 
 def run(command: list[str | Path], **environment: str) -> str:
