@@ -9,6 +9,7 @@
 mod frame;
 mod head;
 mod header;
+mod tasks;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,9 +18,10 @@ use frame::{Found, Frames};
 pub use head::Head;
 use head::decimal;
 pub use header::Header;
+use tasks::Tasks;
 
 use crate::perf_data::{Line, ReadError};
-use crate::profile::{Profile, Samples, StackTable, Task};
+use crate::profile::{Profile, Samples, StackTable};
 use crate::text::Lines;
 
 const MOST_SAMPLES: usize = 100_000_000;
@@ -276,46 +278,6 @@ impl Reader {
             stacks: self.stacks,
         };
         (profile, self.facts)
-    }
-}
-
-/// Tasks, each once.
-#[derive(Default)]
-struct Tasks {
-    rows: Vec<Task>,
-    by_text: HashMap<Box<[u8]>, u32>,
-    by_value: HashMap<Task, u32>,
-    without_process: u64,
-}
-
-impl Tasks {
-    /// The number of a sample's task, and the bytes that it took to keep it.
-    fn find(&mut self, head: &Head<'_>) -> (u32, usize) {
-        self.without_process += u64::from(head.pid.is_none());
-        if let Some(&number) = self.by_text.get(head.who) {
-            return (number, 0);
-        }
-        let comm = String::from_utf8_lossy(head.comm).into_owned();
-        let task = Task { pid: head.pid.unwrap_or(head.tid), tid: head.tid, process: comm.clone(), comm };
-        // The same task may be written with other blanks.
-        let number = *self.by_value.entry(task.clone()).or_insert_with(|| {
-            self.rows.push(task);
-            self.rows.len() as u32 - 1
-        });
-        self.by_text.insert(head.who.into(), number);
-        (number, 2 * size_of::<Task>() + head.who.len() * 5)
-    }
-
-    /// The tasks, each with the name of its main thread where that was sampled.
-    fn finish(mut self) -> Vec<Task> {
-        let main = self.rows.iter().filter(|task| task.pid == task.tid);
-        let names: HashMap<u32, String> = main.map(|task| (task.pid, task.comm.clone())).collect();
-        for task in self.rows.iter_mut().filter(|task| task.pid != task.tid) {
-            if let Some(name) = names.get(&task.pid) {
-                task.process.clone_from(name);
-            }
-        }
-        self.rows
     }
 }
 

@@ -24,6 +24,9 @@ pub struct Attr {
 /// `PERF_TYPE_TRACEPOINT`
 pub const TRACEPOINT: u32 = 2;
 
+/// More events than any session has; a larger number is a damaged file.
+pub const MOST_ATTRS: u64 = 4096;
+
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 const USE_CLOCK_ID: u64 = 1 << 25;
 

@@ -6,12 +6,19 @@
 mod attr;
 mod bytes;
 mod capture;
+mod compressed;
 mod features;
-mod records;
+mod file;
+mod kind;
+mod reader;
+mod sample;
+mod sections;
+mod side;
 mod stacks;
 mod stream;
+mod stream_head;
 
 pub use attr::{Attr, TRACEPOINT};
 pub use capture::{Capture, ClockData, Comm, Fork, Line, Mapping, Object, Origin, Samples};
-pub use records::{ReadError, read};
+pub use file::{ReadError, read};
 pub use stacks::{KERNEL, RawStacks, USER, is_marker};
