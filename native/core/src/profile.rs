@@ -96,21 +96,6 @@ pub struct Samples {
     pub stack: Vec<i32>,
 }
 
-impl Samples {
-    /// Add later samples behind these.
-    pub fn append(&mut self, mut later: Self) {
-        if self.time.is_empty() {
-            *self = later;
-            return;
-        }
-        self.time.append(&mut later.time);
-        self.cpu.append(&mut later.cpu);
-        self.task.append(&mut later.task);
-        self.event.append(&mut later.event);
-        self.stack.append(&mut later.stack);
-    }
-}
-
 /// Samples and their tables.
 #[derive(Debug, Default)]
 pub struct Profile {

@@ -47,7 +47,7 @@ pub struct Names {
     pub stacks: Vec<Stack>,
 }
 
-/// Which columns of the samples are wanted beside the time; the others come back as zeros.
+/// Which columns of the samples are wanted beside time and stack; the others stay empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Columns {
     /// The core.
@@ -83,9 +83,17 @@ impl Sealed {
         Ok(self.names.get_or_init(|| names))
     }
 
-    /// The samples with `begin <= time < end`, in the order of time. Only the row groups they are in are
-    /// read, by as many threads as there are cores.
-    pub fn samples(&self, begin: i64, end: i64, columns: Columns) -> Result<Samples> {
+    /// Give the samples with `begin <= time < end` to `add`, row group by row group.
+    ///
+    /// As many threads as there are cores read, each into a sum of its own that `new` makes; the sums
+    /// come back in the order of time. Columns that are not wanted stay empty.
+    pub fn fold<Sum: Send>(
+        &self,
+        (begin, end): (i64, i64),
+        columns: Columns,
+        new: impl Fn() -> Sum + Sync,
+        add: impl Fn(&mut Sum, &Samples) + Sync,
+    ) -> Result<Vec<Sum>> {
         let path = self.folder.join("samples.parquet");
         let groups = guarded(|| {
             let reader = open(&path, SAMPLES)?;
@@ -93,62 +101,63 @@ impl Sealed {
             let wanted = row_groups.filter(|(_, group)| overlaps(group.column(0).statistics(), begin, end));
             Ok(wanted.map(|(index, _)| index).collect::<Vec<usize>>())
         })?;
-        // A file of its own for each thread: they would move one another's place in a shared one.
-        let read =
-            |part: &[usize]| guarded(|| self.read_groups(&open(&path, SAMPLES)?, part, begin, end, columns));
+        let work = |part: &[usize]| {
+            guarded(|| {
+                // A file of its own for each thread: they would move one another's place in a shared one.
+                let reader = open(&path, SAMPLES)?;
+                let mut sum = new();
+                let mut samples = Samples::default();
+                for &index in part {
+                    self.read_group(&*reader.get_row_group(index)?, (begin, end), columns, &mut samples)?;
+                    add(&mut sum, &samples);
+                }
+                Ok(sum)
+            })
+        };
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let share = groups.len().div_ceil(threads).max(1);
-        let parts: Vec<Result<Samples>> = thread::scope(|scope| {
-            let read = &read;
-            let workers: Vec<_> = groups.chunks(share).map(|part| scope.spawn(move || read(part))).collect();
+        thread::scope(|scope| {
+            let work = &work;
+            let workers: Vec<_> = groups.chunks(share).map(|part| scope.spawn(move || work(part))).collect();
             let lost = || Err(damaged("samples.parquet"));
             workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| lost())).collect()
-        });
-        let mut found = Samples::default();
-        for part in parts {
-            found.append(part?);
-        }
-        Ok(found)
+        })
     }
 
-    fn read_groups(
+    /// Read one row group into columns whose room is used again.
+    fn read_group(
         &self,
-        reader: &SerializedFileReader<File>,
-        groups: &[usize],
-        begin: i64,
-        end: i64,
+        group: &dyn RowGroupReader,
+        (begin, end): (i64, i64),
         columns: Columns,
-    ) -> Result<Samples> {
-        let mut found = Samples::default();
-        for &index in groups {
-            let group = reader.get_row_group(index)?;
-            let time: Vec<i64> = column::<Int64Type>(&*group, 0)?;
-            if !time.is_sorted() {
+        samples: &mut Samples,
+    ) -> Result<()> {
+        column_into::<Int64Type>(group, 0, &mut samples.time)?;
+        if !samples.time.is_sorted() {
+            return Err(damaged("samples.parquet"));
+        }
+        let first = samples.time.partition_point(|&time| time < begin);
+        let last = samples.time.partition_point(|&time| time < end).max(first);
+        cut(&mut samples.time, first, last);
+        let take = |values: &mut Vec<i32>, wanted: bool, number: usize, bound: usize| -> Result<()> {
+            values.clear();
+            if !wanted {
+                return Ok(());
+            }
+            column_into::<Int32Type>(group, number, values)?;
+            cut(values, first, last);
+            let unknown_core = |value: i32| number == 1 && value == -1;
+            if values.len() != last - first
+                || values.iter().any(|&value| value as usize >= bound && !unknown_core(value))
+            {
                 return Err(damaged("samples.parquet"));
             }
-            let first = time.partition_point(|&time| time < begin);
-            let last = time.partition_point(|&time| time < end).max(first);
-            let take = |into: &mut Vec<i32>, wanted: bool, number: usize, bound: usize| -> Result<()> {
-                if !wanted {
-                    into.resize(into.len() + last - first, 0);
-                    return Ok(());
-                }
-                let values = column::<Int32Type>(&*group, number)?;
-                let values = values.get(first..last).ok_or_else(|| damaged("samples.parquet"))?;
-                let unknown_core = |value: i32| number == 1 && value == -1;
-                if values.iter().any(|&value| value as usize >= bound && !unknown_core(value)) {
-                    return Err(damaged("samples.parquet"));
-                }
-                into.extend_from_slice(values);
-                Ok(())
-            };
-            take(&mut found.cpu, columns.cpu, 1, MOST_CORES)?;
-            take(&mut found.task, columns.task, 2, self.tasks.len())?;
-            take(&mut found.event, columns.event, 3, self.events.len())?;
-            take(&mut found.stack, true, 4, self.idle.len())?;
-            found.time.extend_from_slice(&time[first..last]);
-        }
-        Ok(found)
+            Ok(())
+        };
+        take(&mut samples.cpu, columns.cpu, 1, MOST_CORES)?;
+        take(&mut samples.task, columns.task, 2, self.tasks.len())?;
+        take(&mut samples.event, columns.event, 3, self.events.len())?;
+        take(&mut samples.stack, true, 4, self.idle.len())
     }
 
     /// The times of the first and the last sample.
@@ -212,19 +221,33 @@ fn damaged(file: &str) -> ParquetError {
     ParquetError::General(format!("{file} does not hold what its neighbours refer to"))
 }
 
+/// Keep `first..last` of some values, or what there is of it.
+fn cut<T>(values: &mut Vec<T>, first: usize, last: usize) {
+    values.truncate(last);
+    values.drain(..first.min(values.len()));
+}
+
 /// All values of one column of one row group.
 fn column<T: DataType>(group: &dyn RowGroupReader, number: usize) -> Result<Vec<T::T>> {
+    let mut values = Vec::new();
+    column_into::<T>(group, number, &mut values)?;
+    Ok(values)
+}
+
+/// The same, in the place of other values.
+fn column_into<T: DataType>(group: &dyn RowGroupReader, number: usize, values: &mut Vec<T::T>) -> Result<()> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(number)?);
-    let mut values = Vec::with_capacity(rows.min(MOST_AT_ONCE)); // what a damaged file says is not believed
+    values.clear();
+    values.reserve(rows.min(MOST_AT_ONCE)); // what a damaged file says is not believed
     while values.len() < rows {
         let before = values.len();
-        reader.read_records(rows - before, None, None, &mut values)?;
+        reader.read_records(rows - before, None, None, values)?;
         if values.len() == before {
             return Err(damaged("a column"));
         }
     }
-    Ok(values)
+    Ok(())
 }
 
 /// The small tables, each a file of one row group.

@@ -58,6 +58,13 @@ pub struct Window {
     pub unknown: u64,
 }
 
+/// What one thread counts: (root, stack) and how often.
+#[derive(Default)]
+struct Count {
+    stacks: FastMap<(u32, u32), u64>,
+    idle: u64,
+}
+
 impl Window {
     /// Add the samples of one profile; windows may span several.
     pub fn add(&mut self, sealed: &Sealed, filter: &Filter, split: Split) -> Result<(), Error> {
@@ -65,26 +72,33 @@ impl Window {
         let mut columns = filter.columns();
         columns.cpu |= split == Split::Core;
         columns.task |= by_task;
-        let samples = sealed.samples(filter.begin, filter.end, columns)?;
         let keeps = filter.keeps(sealed);
-        let mut counts: FastMap<(u32, u32), u64> = FastMap::default();
-        for index in 0..samples.time.len() {
-            if !keeps.passes(&samples, index) {
-                continue;
-            }
-            let (task, stack) = (samples.task[index], samples.stack[index]);
-            if sealed.idle[stack as usize] {
-                self.idle += 1;
-                if !filter.idle {
+        let parts = sealed.fold((filter.begin, filter.end), columns, Count::default, |count, samples| {
+            for index in 0..samples.time.len() {
+                if !keeps.passes(samples, index) {
                     continue;
                 }
+                let stack = samples.stack[index];
+                if sealed.idle[stack as usize] {
+                    count.idle += 1;
+                    if !filter.idle {
+                        continue;
+                    }
+                }
+                let root = match split {
+                    Split::Whole => 0,
+                    Split::Core => samples.cpu[index],
+                    Split::Comm | Split::Process | Split::Thread => samples.task[index],
+                };
+                *count.stacks.entry((root as u32, stack as u32)).or_insert(0) += 1;
             }
-            let root = match split {
-                Split::Whole => 0,
-                Split::Core => samples.cpu[index] as u32,
-                Split::Comm | Split::Process | Split::Thread => task as u32,
-            };
-            *counts.entry((root, stack as u32)).or_insert(0) += 1;
+        })?;
+        let mut counts: FastMap<(u32, u32), u64> = FastMap::default();
+        for part in parts {
+            self.idle += part.idle;
+            for (key, count) in part.stacks {
+                *counts.entry(key).or_insert(0) += count;
+            }
         }
         self.merge(sealed, sealed.names()?, split, &counts);
         Ok(())
@@ -148,7 +162,7 @@ pub struct Keeps {
 impl Keeps {
     /// Whether a sample passes all filters but that of idle cores.
     pub fn passes(&self, samples: &Samples, index: usize) -> bool {
-        // A column that no filter needs was not read, and is full of zeros.
+        // A column that no filter needs was not read.
         self.tasks.as_ref().is_none_or(|tasks| tasks[samples.task[index] as usize])
             && self.events.as_ref().is_none_or(|events| events[samples.event[index] as usize])
             && (self.cpus.is_empty() || self.cpus.contains(&samples.cpu[index]))

@@ -8,12 +8,15 @@ use necroscope_core::import;
 use necroscope_core::perf_data::{Capture, ReadError};
 use necroscope_core::profile::{IdleRule, Profile as Imported};
 use necroscope_core::seal::seal;
-use necroscope_core::sealed::Sealed;
+use necroscope_core::sealed::{Error, Sealed};
 use necroscope_core::symbols::Sources;
 use necroscope_core::window::{self, Filter, Split};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+/// `(columns, rows, cells by column)`
+type Cells = (usize, usize, Vec<u32>);
 
 /// `(name, kind, module)`
 type LabelRow = (String, &'static str, String);
@@ -118,40 +121,18 @@ impl Profile {
     }
 
     /// `(columns, rows, cells)`: one column a second from `begin`, one row a fraction of it.
-    fn subsecond(&self, py: Python<'_>, query: &Query, rows: usize) -> PyResult<(usize, usize, Vec<u32>)> {
-        self.heatmap(py, query, false, |samples, keep, filter| {
-            heatmap::subsecond(samples, keep, filter.begin, filter.end, rows)
-        })
+    fn subsecond(&self, py: Python<'_>, query: &Query, rows: usize) -> PyResult<Cells> {
+        cells(py.detach(|| heatmap::subsecond(&self.0, &query.0, rows)))
     }
 
     /// `(columns, rows, cells)`: one column a step of time from `begin`, one row a core.
-    fn cores(&self, py: Python<'_>, query: &Query, step_ns: i64) -> PyResult<(usize, usize, Vec<u32>)> {
-        self.heatmap(py, query, true, |samples, keep, filter| {
-            heatmap::cores(samples, keep, filter.begin, filter.end, step_ns)
-        })
+    fn cores(&self, py: Python<'_>, query: &Query, step_ns: i64) -> PyResult<Cells> {
+        cells(py.detach(|| heatmap::cores(&self.0, &query.0, step_ns)))
     }
 }
 
-impl Profile {
-    fn heatmap(
-        &self,
-        py: Python<'_>,
-        query: &Query,
-        by_core: bool,
-        bin: impl Fn(&necroscope_core::profile::Samples, &dyn Fn(usize) -> bool, &Filter) -> heatmap::Heatmap
-        + Send
-        + Sync,
-    ) -> PyResult<(usize, usize, Vec<u32>)> {
-        let map = py.detach(|| {
-            let mut columns = query.0.columns();
-            columns.cpu |= by_core;
-            let samples = self.0.samples(query.0.begin, query.0.end, columns)?;
-            let keeps = query.0.keeps(&self.0);
-            let keep = |index: usize| keeps.sample(&self.0, &samples, index);
-            Ok::<_, necroscope_core::sealed::Error>(bin(&samples, &keep, &query.0))
-        });
-        map.map(|map| (map.columns, map.rows, map.cells)).map_err(parquet_error)
-    }
+fn cells(map: Result<heatmap::Heatmap, Error>) -> PyResult<Cells> {
+    map.map(|map| (map.columns, map.rows, map.cells)).map_err(parquet_error)
 }
 
 /// Which samples are wanted.
