@@ -366,6 +366,7 @@ fn insert(maps: &mut Maps, start: u64, span: Span) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf_data::{Mapping, Object};
 
     fn mapped(ranges: &[(u64, u64, u32)]) -> Vec<(u64, u64, u32)> {
         let mut maps = Maps::new();
@@ -382,5 +383,23 @@ mod tests {
         assert_eq!(mapped(&[(10, 20, 1), (20, 30, 2), (15, 25, 3)]), [(10, 15, 1), (15, 25, 3), (25, 30, 2)]);
         assert_eq!(mapped(&[(10, 20, 1), (22, 30, 2), (5, 35, 3)]), [(5, 35, 3)]);
         assert_eq!(mapped(&[(10, 20, 1), (10, 15, 2)]), [(10, 15, 2), (15, 20, 1)]);
+    }
+
+    #[test]
+    fn addresses_of_a_32_bit_machine_are_told_by_their_markers() {
+        let mut capture = Capture::default();
+        let chain = [KERNEL, 0xc010_0000, USER, 0x0804_9123].map(u64::to_le_bytes).concat();
+        let stack = capture.stacks.intern(&chain);
+        capture.objects.push(Object { path: "/bin/hog".into(), build_id: Vec::new() });
+        let mapping = Mapping { time: 0, pid: 7, start: 0x0804_8000, length: 0x2000, offset: 0, object: 0 };
+        capture.mappings.push(mapping);
+        let samples = &mut capture.samples;
+        samples.time.push(1);
+        (samples.cpu.push(0), samples.pid.push(7), samples.tid.push(7));
+        (samples.event.push(0), samples.stack.push(stack));
+        let resolved = resolve(&capture);
+        let places: Vec<Place> =
+            resolved.stacks[0].iter().map(|&place| resolved.places[place as usize]).collect();
+        assert_eq!(places, [Place::Object { object: 0, offset: 0x1123 }, Place::Kernel(0xc010_0000)]);
     }
 }
