@@ -63,7 +63,15 @@ def test_what_is_over_or_happened_once_is_no_loop() -> None:
     assert names((long_ago, once, failed_once)) == []
 
 
+def test_a_failure_is_remembered_from_either_reading() -> None:
+    failed = unit("agent.service", 40, restart_policy="always", result="exit-code", exit_status=3)
+    running = unit("agent.service", 42, restart_policy="always")
+    (finding,) = look(unit_crash_loop, segment_of({UNITS: [(failed,), (running,)]}))
+    assert finding.summary.startswith("agent.service is crash-looping")
+    assert evidence(finding)["exit status"] == 3
+
+
 def test_a_unit_that_ends_well_is_not_called_a_crash() -> None:
-    moments = [(unit("poller.service", restarts),) for restarts in (40, 42)]
+    moments = [(unit("poller.service", restarts, restart_policy="always"),) for restarts in (40, 42)]
     (finding,) = look(unit_crash_loop, segment_of({UNITS: moments}))
     assert finding.summary.startswith("poller.service is restarted again and again: 42 restarts")

@@ -395,8 +395,11 @@ mod tests {
         capture.mappings.push(mapping);
         let samples = &mut capture.samples;
         samples.time.push(1);
-        (samples.cpu.push(0), samples.pid.push(7), samples.tid.push(7));
-        (samples.event.push(0), samples.stack.push(stack));
+        samples.cpu.push(0);
+        samples.pid.push(7);
+        samples.tid.push(7);
+        samples.event.push(0);
+        samples.stack.push(stack);
         let resolved = resolve(&capture);
         let places: Vec<Place> =
             resolved.stacks[0].iter().map(|&place| resolved.places[place as usize]).collect();

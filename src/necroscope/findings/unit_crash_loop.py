@@ -8,6 +8,8 @@ from necroscope.findings.detector import Case, detector
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.units import UNITS, Unit
 
+RESTARTED_ON_FAILURE_ONLY = frozenset({"on-failure", "on-abnormal", "on-abort", "on-watchdog"})
+
 
 @detector("unit-crash-loop", needs=(UNITS,), readings_needed=1)
 def unit_crash_loop(case: Case) -> Iterator[Finding]:
@@ -30,7 +32,7 @@ def unit_crash_loop(case: Case) -> Iterator[Finding]:
         before = first.get(unit.name)
         rise = (unit.restarts or 0) - ((before.restarts if before else unit.restarts) or 0)
         if _is_looping(case, unit, rise):
-            yield _finding(case, unit, rise)
+            yield _finding(case, unit, before, rise)
 
 
 def _is_looping(case: Case, unit: Unit, rise: int) -> bool:
@@ -47,7 +49,15 @@ def _is_looping(case: Case, unit: Unit, rise: int) -> bool:
     )
 
 
-def _finding(case: Case, unit: Unit, rise: int) -> Finding:
+def _fails(unit: Unit, before: Unit | None) -> bool:
+    """Whether its ends are failures: systemd forgets how it ended as soon as it is started again."""
+    if unit.restart_policy in RESTARTED_ON_FAILURE_ONLY:
+        return True
+    readings = [unit, before] if before else [unit]
+    return any(one.exit_status or one.result != "success" for one in readings)
+
+
+def _finding(case: Case, unit: Unit, before: Unit | None, rise: int) -> Finding:
     where = f"systemd, {unit.name}"
     seconds = case.segment.seconds
     evidence = [
@@ -57,7 +67,7 @@ def _finding(case: Case, unit: Unit, rise: int) -> Finding:
         Evidence("restarts while looking", rise, "restarts", where),
         Evidence("state", f"{unit.active_state} ({unit.sub_state})", "", where),
         Evidence("result", unit.result, "", where),
-        Evidence("exit status", unit.exit_status, "", where),
+        Evidence("exit status", unit.exit_status or (before.exit_status if before else 0), "", where),
         Evidence(
             "restart policy", f"{unit.restart_policy} after {unit.restart_delay_seconds:g} s", "", where
         ),
@@ -66,12 +76,7 @@ def _finding(case: Case, unit: Unit, rise: int) -> Finding:
     ]
     if rise and seconds:
         evidence.insert(2, Evidence("restart rate", round(rise / seconds * 60, 2), "restarts/min", where))
-    # A unit that ends well and is started again is a loop all the same, but no crash.
-    loop = (
-        "is restarted again and again"
-        if unit.result == "success" and not unit.exit_status
-        else "is crash-looping"
-    )
+    loop = "is crash-looping" if _fails(unit, before) else "is restarted again and again"
     now = f", {rise} of them in the last {seconds:.0f} s" if rise else ""
     return Finding(
         id="unit-crash-loop",
