@@ -90,7 +90,8 @@ class Container:
 
     With `memory_cgroups` it may make cgroups where the memory controller is v1; where it is v2, the container
     has the controllers that our own cgroup passes on. Without `private_network` it has the host's
-    interfaces, addresses and ports. `binds` are folders to show although they lie under the host's /tmp.
+    interfaces, addresses and ports. `binds` are folders to show although they lie under the host's /tmp;
+    `extra` are more arguments of systemd-nspawn, to permit what it forbids by default.
     """
 
     units: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +100,7 @@ class Container:
     private_network: bool = True
     boot_timeout_seconds: float = 60.0
     binds: Sequence[Path] = ()
+    extra: Sequence[str] = ()
     name: str = field(init=False, default_factory=lambda: f"lab-{uuid.uuid4().hex[:12]}")
     leader: int = field(init=False, default=0)
 
@@ -201,6 +203,7 @@ class Container:
             "--console=read-only",
             "--setenv=SYSTEMD_COLORS=0",
             *(["--private-network"] if self.private_network else []),
+            *self.extra,
             *[*END_WITH_PARENT, "sh", "-c", INIT, "unlock" if unlock else "leave", SYSTEMD],
         ]
         layered = ["unshare", "--mount", "sh", "-c", START, f"{self._scratch}/etc", *nspawn]

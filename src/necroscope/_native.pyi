@@ -24,10 +24,23 @@ def import_perf_data(
     root: str | Path,
     idle: list[str],
     interrupt: list[str],
+    begin: int | None = None,
+    end: int | None = None,
 ) -> dict[str, Any]:
     """Read a perf.data file into a sealed profile, and say what was in it.
 
+    Of samples and kernel log lines only those with begin <= time < end on the capture's clock are taken;
+    what was lost and throttled is that of the whole file. Without samples, begin_ns and end_ns are None.
+    `per_core` has (cpu, samples, first_ns, last_ns, largest_gap_ns) of every core that the file's first event
+    sampled, of that event alone; cpu is -1 where unknown, the gap 0 where there is one sample.
+
     OSError: it cannot be read or written. ValueError: it is not a perf.data file that we can read.
+    """
+
+def perf_data_span(path: str | Path) -> tuple[int, int] | None:
+    """Times of the first and the last sample of a perf.data file, finished or not; None without samples.
+
+    Reads the whole file. Errors are those of `import_perf_data`.
     """
 
 class Query:
@@ -88,9 +101,9 @@ def import_perf_script(
 ) -> dict[str, Any]:
     """Read the text of `perf script`, plain or gzip, into a sealed profile, and say what was in it.
 
-    The keys are those of `import_perf_data`; `lost_samples` and `throttles` are None, since the text does
-    not say, and `lost_records` is None unless it shows such events. `captured_on` is a local time without a
-    zone, or None. OSError: it cannot be read or written. ValueError: there is no sample in it.
+    The keys are those of `import_perf_data` but `per_core`; `lost_samples` and `throttles` are None, since
+    the text does not say, and `lost_records` is None unless it shows such events. `captured_on` is a local
+    time without a zone, or None. OSError: it cannot be read or written. ValueError: there is no sample in it.
     """
 
 def import_folded(
@@ -103,3 +116,18 @@ def import_folded(
 
 def sniff_profile(path: str | Path) -> str | None:
     """perf.data, perf-script or folded, by the first bytes; None for anything else. OSError: unreadable."""
+
+def write_table(path: str | Path, columns: list[tuple[str, str, list[Any]]]) -> None:
+    """Write columns (name, kind, values) as a Parquet file; None is a missing value.
+
+    Kinds: int (64 bits; what is beyond is cut to the largest or smallest), float, text (what is not UTF-8 is
+    replaced), bool. A file that is there is overwritten, and a failed write leaves a part of it behind.
+    OSError: it cannot be written, with errno where the system said why. ValueError: an unknown kind, a value
+    of another kind, columns of different lengths or of the same name, or none.
+    """
+
+def read_table(path: str | Path, names: list[str] | None = None) -> dict[str, list[Any]]:
+    """Columns of such a file by name, in its order; of `names` only those that it has.
+
+    OSError: it is missing (with errno), damaged, or has columns that are not of these kinds.
+    """

@@ -56,6 +56,15 @@ class StoreError(NecroscopeError):
     slug = "store"
 
 
+class StoreHeldError(StoreError):
+    """Another recorder writes to this store; two would remove each other's segments.
+
+    The message says which process it is and since when. Recorders of other hosts may share the store.
+    """
+
+    slug = "store-held"
+
+
 class ImportFileError(NecroscopeError):
     """A file cannot be imported: it is not a capture, or not of a kind that we can read.
 
@@ -76,6 +85,16 @@ class NoSamplesError(NecroscopeError):
     exit_code = 3
 
 
+class NothingRecordedError(NecroscopeError):
+    """The store has no recording of this host, so there is nothing to look back at.
+
+    `necroscope record` makes one. An imported capture has samples, but no counters and no events.
+    """
+
+    slug = "nothing-recorded"
+    exit_code = 3
+
+
 ERRORS: dict[str, type[NecroscopeError]] = {
     error.slug: error
     for error in (
@@ -84,7 +103,9 @@ ERRORS: dict[str, type[NecroscopeError]] = {
         ConfigError,
         CannotLookError,
         StoreError,
+        StoreHeldError,
         ImportFileError,
         NoSamplesError,
+        NothingRecordedError,
     )
 }

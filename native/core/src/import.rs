@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use crate::perf_data::{self, Capture, ReadError};
+use crate::perf_data::{self, Capture, Clip, ReadError};
 use crate::profile::{FrameTable, Profile, Samples, StackTable, Task};
 use crate::resolve::{Resolved, resolve};
 use crate::symbols::{Mapped, Sources, is_of_this_boot, symbolise};
 
-/// Read a perf.data file into a profile; the capture's other facts come along.
-pub fn import(path: &Path, sources: &Sources) -> Result<(Profile, Capture), ReadError> {
+/// Read a range of time of a perf.data file into a profile; the capture's other facts come along.
+pub fn import(path: &Path, sources: &Sources, clip: Clip) -> Result<(Profile, Capture), ReadError> {
     let mut capture = perf_data::read(path)?;
+    capture.clip(clip);
     let mut sources = sources.clone();
     if sources.kallsyms.as_ref().is_some_and(|kallsyms| !is_of_this_boot(kallsyms, &capture)) {
         sources.kallsyms = None;

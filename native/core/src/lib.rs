@@ -4,7 +4,7 @@
 //!
 //! A capture goes from `perf_data` (records into columns) through `resolve` (addresses into places)
 //! and `symbols` (places into names) to a `profile`, which `seal` writes and `sealed` reads again;
-//! `window`, `flame` and `heatmap` are the questions asked of it.
+//! `window`, `flame` and `heatmap` are the questions asked of it. Recorded counters are a `table`.
 
 pub mod directories;
 pub mod flame;
@@ -20,6 +20,7 @@ pub mod seal;
 pub mod sealed;
 pub mod sniff;
 pub mod symbols;
+pub mod table;
 pub mod tasks;
 mod text;
 pub mod window;

@@ -2,7 +2,7 @@
 //!
 //! Every importer makes one of these, sealing writes it, and nothing downstream knows where it came from.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::hash::FastMap;
 
@@ -94,6 +94,38 @@ pub struct Samples {
     pub event: Vec<i32>,
     /// Row in the stacks.
     pub stack: Vec<i32>,
+}
+
+/// How one core was sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreSamples {
+    /// The core; -1 where unknown.
+    pub cpu: i32,
+    /// How many samples it has.
+    pub samples: u64,
+    /// The time of its first.
+    pub first: i64,
+    /// The time of its last.
+    pub last: i64,
+    /// The longest time between two that follow each other; 0 where there is only one.
+    pub largest_gap: i64,
+}
+
+impl Samples {
+    /// How every core was sampled by the first event, in the order of cores. A core that this event never
+    /// sampled is not among them.
+    pub fn per_core(&self) -> Vec<CoreSamples> {
+        let mut cores: BTreeMap<i32, CoreSamples> = BTreeMap::new();
+        let rows = self.time.iter().zip(&self.cpu).zip(&self.event);
+        for ((&time, &cpu), _) in rows.filter(|&(_, &event)| event == 0) {
+            let new = CoreSamples { cpu, samples: 0, first: time, last: time, largest_gap: 0 };
+            let core = cores.entry(cpu).or_insert(new);
+            core.samples += 1;
+            core.largest_gap = core.largest_gap.max(time.saturating_sub(core.last));
+            core.last = time;
+        }
+        cores.into_values().collect()
+    }
 }
 
 /// Samples and their tables.
@@ -188,5 +220,24 @@ fn matches(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),
         None => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_told_by_the_first_event() {
+        assert_eq!(Samples::default().per_core(), []);
+        let samples = Samples {
+            time: vec![10, 11, 20, 25, 60, 70],
+            cpu: vec![3, -1, 0, 3, 3, 3],
+            event: vec![0, 0, 0, 1, 0, 0],
+            ..Samples::default()
+        };
+        let one = |cpu, time| CoreSamples { cpu, samples: 1, first: time, last: time, largest_gap: 0 };
+        let third = CoreSamples { cpu: 3, samples: 3, first: 10, last: 70, largest_gap: 50 };
+        assert_eq!(samples.per_core(), [one(-1, 11), one(0, 20), third]);
     }
 }

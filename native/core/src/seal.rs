@@ -17,7 +17,7 @@ use crate::profile::{Frame, Profile, Samples, Task};
 /// Samples of one row group span at most this long, so that a window reads little more than itself.
 pub const ROW_GROUP_NS: i64 = 5_000_000_000;
 
-const ZSTD_LEVEL: i32 = 3; // 9 takes twice the time for 0.2 % less
+pub(crate) const ZSTD_LEVEL: i32 = 3; // 9 takes twice the time for 0.2 % less
 
 pub(crate) const SAMPLES: &str =
     "message samples { required int64 time; required int32 cpu; required int32 task;
@@ -31,7 +31,7 @@ pub(crate) const TASKS: &str = "message tasks { required int32 task; required in
 pub(crate) const EVENTS: &str = "message events { required int32 event; required binary name (STRING); }";
 
 type Result<T> = std::result::Result<T, ParquetError>;
-type Group<'a> = SerializedRowGroupWriter<'a, File>;
+pub(crate) type Group<'a> = SerializedRowGroupWriter<'a, File>;
 
 /// Write a profile into a folder: samples, stacks, frames, tasks and events.
 ///
@@ -139,7 +139,7 @@ fn column<T: DataType>(group: &mut Group<'_>, values: &[T::T]) -> Result<()> {
     leveled::<T>(group, values, None, None)
 }
 
-fn leveled<T: DataType>(
+pub(crate) fn leveled<T: DataType>(
     group: &mut Group<'_>,
     values: &[T::T],
     definition: Option<&[i16]>,

@@ -25,7 +25,7 @@ pub type Stack = Box<[u32]>;
 /// The most that a kernel can be built for.
 const MOST_CORES: usize = 8192;
 /// Room made before reading, in values; more is made as values come.
-const MOST_AT_ONCE: usize = 1 << 20;
+pub(crate) const MOST_AT_ONCE: usize = 1 << 20;
 
 /// A folder that `seal` wrote. Small tables are read when it is opened, the others when they are asked for.
 pub struct Sealed {
@@ -173,26 +173,31 @@ impl Sealed {
 
 /// The parquet crate is safe on damaged files but not free of panics (an index, an assertion): here, where
 /// files come in, they become errors.
-fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("a damaged Parquet file".into())))
 }
 
-/// A Parquet file of ours: the columns that we wrote, and none of them beyond the end of the file.
+/// A Parquet file of ours: the columns that we wrote.
 fn open(path: &Path, schema: &str) -> Result<SerializedFileReader<File>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = File::open(path)
         .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    let length = file.metadata()?.len();
-    let reader =
-        SerializedFileReader::new(file).map_err(|error| ParquetError::General(format!("{name}: {error}")))?;
+    let reader = whole(file).map_err(|error| ParquetError::General(format!("{name}: {error}")))?;
     if *reader.metadata().file_metadata().schema() != parse_message_type(schema)? {
         return Err(ParquetError::General(format!("{name} has other columns than ours")));
     }
+    Ok(reader)
+}
+
+/// A Parquet file with no column beyond its end.
+pub(crate) fn whole(file: File) -> Result<SerializedFileReader<File>> {
+    let length = file.metadata()?.len();
+    let reader = SerializedFileReader::new(file)?;
     for column in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
         let (begin, size) = column.byte_range();
         if begin.checked_add(size).is_none_or(|end| end > length) {
-            return Err(ParquetError::General(format!("{name} is cut off or damaged")));
+            return Err(ParquetError::General("cut off or damaged".into()));
         }
     }
     Ok(reader)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use necroscope_core::flame::tree;
 use necroscope_core::import::import;
-use necroscope_core::perf_data::{self, Capture, ReadError};
+use necroscope_core::perf_data::{self, Capture, Clip, ReadError};
 use necroscope_core::profile::IdleRule;
 use necroscope_core::seal::seal;
 use necroscope_core::sealed::Sealed;
@@ -113,7 +113,7 @@ fn whole_way(folder: &Folder, bytes: &[u8]) {
     let begin = Instant::now();
     let path = folder.write(bytes);
     let sources = Sources { kallsyms: None, root: folder.0.clone() };
-    if let Ok((profile, _)) = import(&path, &sources) {
+    if let Ok((profile, _)) = import(&path, &sources, Clip::default()) {
         let idle = profile.idle(&IdleRule::default());
         seal(&profile, &idle, &folder.0).unwrap();
         let sealed = Sealed::open(&folder.0).unwrap();

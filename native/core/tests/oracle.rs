@@ -273,14 +273,13 @@ fn all_cores_with_stacks() {
 fn one_process_without_cores() {
     let (folder, _turn) = folder_or_skip!("one");
     let path = folder.file("perf.data");
-    let mut command = perf("-g -o");
-    command.arg(&path).args([
-        "--",
-        "sh",
-        "-c",
-        "find /usr/share >/dev/null; exec dd if=/dev/zero of=/dev/null bs=1M count=3000",
-    ]);
-    assert!(command.status().unwrap().success());
+    let script = "find /usr/share >/dev/null; exec dd if=/dev/zero of=/dev/null bs=1M count=3000";
+    let done = run(|| {
+        let mut command = perf("-g -o");
+        command.arg(&path).args(["--", "sh", "-c", script]);
+        command
+    });
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let capture = compare("one process", &path);
     assert!(capture.samples.cpu.iter().all(|&cpu| cpu == u32::MAX), "perf records no core there");
     assert!(capture.comms.iter().any(|comm| comm.exec && comm.name == "dd"));

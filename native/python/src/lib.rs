@@ -1,6 +1,7 @@
 //! The Python skin of `necroscope-core`: types in, types out, nothing decided here.
 
 mod profiles;
+mod tables;
 mod text_imports;
 
 use std::path::PathBuf;
@@ -50,9 +51,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_directories, module)?)?;
     module.add_class::<TaskScanner>()?;
     module.add_function(wrap_pyfunction!(profiles::import_perf_data, module)?)?;
+    module.add_function(wrap_pyfunction!(profiles::perf_data_span, module)?)?;
     module.add_function(wrap_pyfunction!(text_imports::import_perf_script, module)?)?;
     module.add_function(wrap_pyfunction!(text_imports::import_folded, module)?)?;
     module.add_function(wrap_pyfunction!(text_imports::sniff_profile, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::write_table, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::read_table, module)?)?;
     module.add_class::<profiles::Profile>()?;
     module.add_class::<profiles::Query>()?;
     module.add_class::<profiles::Window>()

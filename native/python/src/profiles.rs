@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use necroscope_core::flame;
 use necroscope_core::heatmap;
 use necroscope_core::import;
-use necroscope_core::perf_data::{Capture, ReadError};
+use necroscope_core::perf_data::{self, Capture, Clip, ReadError};
 use necroscope_core::profile::{IdleRule, Profile as Imported};
 use necroscope_core::seal::seal;
 use necroscope_core::sealed::{Error, Sealed};
@@ -39,7 +39,8 @@ pub fn parquet_error(error: impl std::fmt::Display) -> PyErr {
 
 /// Read a perf.data file, name its frames and write it as a sealed profile into a folder.
 #[pyfunction]
-#[pyo3(signature = (path, folder, *, kallsyms, root, idle, interrupt))]
+#[pyo3(signature = (path, folder, *, kallsyms, root, idle, interrupt, begin=None, end=None))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
 pub fn import_perf_data<'py>(
     py: Python<'py>,
     path: PathBuf,
@@ -48,14 +49,26 @@ pub fn import_perf_data<'py>(
     root: PathBuf,
     idle: Vec<String>,
     interrupt: Vec<String>,
+    begin: Option<i64>,
+    end: Option<i64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let sources = Sources { kallsyms, root };
-    let (profile, capture) = py.detach(|| import::import(&path, &sources)).map_err(read_error)?;
+    let clip = Clip { begin, end };
+    let (profile, capture) = py.detach(|| import::import(&path, &sources, clip)).map_err(read_error)?;
     py.detach(|| seal(&profile, &profile.idle(&IdleRule { idle, interrupt }), &folder))
         .map_err(parquet_error)?;
     let facts = describe(py, &profile)?;
     describe_capture(&facts, &capture)?;
+    let cores = profile.samples.per_core().into_iter();
+    let rows = cores.map(|core| (core.cpu, core.samples, core.first, core.last, core.largest_gap));
+    facts.set_item("per_core", rows.collect::<Vec<_>>())?;
     Ok(facts)
+}
+
+/// Times of the first and the last sample of a perf.data file, or None.
+#[pyfunction]
+pub fn perf_data_span(py: Python<'_>, path: PathBuf) -> PyResult<Option<(u64, u64)>> {
+    py.detach(|| perf_data::read(&path).map(|capture| capture.samples.span())).map_err(read_error)
 }
 
 /// What is in a profile, in numbers.

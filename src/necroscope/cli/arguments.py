@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+from necroscope.recording.quantities import parse_duration
+
+T = TypeVar("T")
 
 
-def duration(text: str) -> float:
-    """Seconds, from `10s`, `500ms`, `2m`, `1h`, or a plain number of seconds."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
-    if not match or match[2] not in UNITS:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a duration such as 10s, 2m or 1h")
-    return float(match[1]) * UNITS[match[2]]
+def argument(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """A parser that raises ValueError, as argparse wants it: with its message shown."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return convert
+
+
+duration = argument(parse_duration)
 
 
 def look_duration(text: str) -> float:

@@ -15,7 +15,7 @@ from necroscope.errors import CannotLookError
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.examine import examine
 from necroscope.findings.thresholds import load_thresholds
-from necroscope.model.event import Event
+from necroscope.model.event import Event, event_id
 from necroscope.model.examination import Examination, NotChecked
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.recording.sampler import sample
@@ -84,11 +84,10 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 
 def event_document(event: Event, segment: Segment) -> dict[str, Any]:
     """An event for machines, with an id by which it can be named later."""
-    time = segment.anchor.utc(event.time_ns)
     row = asdict(event)
     del row["time_ns"], row["sequence"]
     return {
-        "id": f"{event.kind}-{time:%Y%m%dT%H%M%S}.{time.microsecond // 1000:03d}Z-{event.sequence}",
+        "id": event_id(event, event.time_ns + segment.anchor.offset_ns),
         "time": segment.anchor.iso(event.time_ns),
         **row,
     }

@@ -82,6 +82,8 @@ def _event(id: str) -> str:
     if id not in EVENT_KINDS:
         return ""
     rules = [rule for rule in kernel_log_rules() if rule.event == id]
+    if not rules:
+        return f"As an event: {EVENT_KINDS[id]}. The recorder finds it in what it reads."
     lines = "\n".join(f"    {rule.id}" for rule in rules)
     return f"As an event: {EVENT_KINDS[id]}. Recognised by these kernel log rules:\n\n{lines}"
 

@@ -22,9 +22,13 @@ from necroscope.errors import NecroscopeError, UsageError
 
 VERBS = {
     "doctor": "look at this node now: verdict, evidence, what to do, what could not be checked",
+    "record": "record this node all the time: every core every second, the kernel log, rolling perf",
+    "timeline": "the state of every core in every second of a recorded range, and what happened in it",
+    "events": "what happened in a recorded range, each with the id that `flame --around` takes",
     "import": "add a capture to the store: perf.data, perf script text, folded stacks",
     "scope": "the subsecond-offset heatmap of a recorded range, in the terminal",
     "flame": "the flame graph of any moment and any core, or its difference to another",
+    "seal": "make what a dead recorder left open columnar; the recorder does it by itself",
     "explain": "the manual page of a finding, event, rule, source or error",
     "list": "what there is: sources, detectors, events, rules, thresholds, remedies",
     "completions": "print a completion script for bash, zsh or fish",

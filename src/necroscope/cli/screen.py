@@ -104,3 +104,10 @@ def progress_bar(done: int, total: int) -> None:
     text = f"\rlooking [{bar}] {done}/{total} s " if done < total else "\r\033[K"
     sys.stderr.write(text)
     sys.stderr.flush()
+
+
+def note(text: str) -> None:
+    """One line on stderr, for whoever watches a long-running verb."""
+    if sys.stderr:
+        sys.stderr.write(f"necroscope: {printable(text)}\n")
+        sys.stderr.flush()

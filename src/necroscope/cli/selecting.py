@@ -1,19 +1,23 @@
-"""The words by which `scope` and `flame` choose samples, and what they choose."""
+"""The words by which verbs choose a stretch of time or samples, and what they choose."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from necroscope.cli.arguments import duration
-from necroscope.cli.times import moment
-from necroscope.errors import NoSamplesError, UsageError
+from necroscope.cli.times import EventName, moment, moment_or_event
+from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.profiles.window import Selection
 from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Store, StoredSegment, default_store
+from necroscope.recording.stored_events import find_event
 
-AFTER_NS = 10**9  # shown behind the moment: what an event set off
+SECOND_NS = 10**9
+RECENT_NS = 600 * SECOND_NS
+AFTER_NS = SECOND_NS  # shown behind the moment: what an event set off
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -23,19 +27,45 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """The filters and the range."""
-    add_store(parser)
+def add_range(parser: argparse.ArgumentParser) -> None:
+    """-b and -e, for every verb that looks at a stretch of time."""
     time = "10m (ago), 14:00, 2026-04-15T10:02:11Z, an epoch, or +70s after the beginning"
     parser.add_argument("-b", "--begin", type=moment, metavar="T", help=f"begin: {time}")
     parser.add_argument("-e", "--end", type=moment, metavar="T", help="end")
+    parser.add_argument("--host", help="recordings of this host only")
+
+
+def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], int, int]:
+    """The recorded segments of a host and the range in UTC; without one, the last ten minutes there are."""
+    stored = [segment for segment in Store(arguments.store).segments() if segment.boot_id]
+    host = arguments.host or (max(stored, key=lambda s: s.end_ns).host if stored else "")
+    stored = [segment for segment in stored if segment.host == host]
+    if not stored:
+        where = f"{arguments.store} has no recording{f' of {arguments.host}' if arguments.host else ''}"
+        raise NothingRecordedError(where, hint="necroscope record makes one")
+    last_ns = max(segment.end_ns for segment in stored)
+    # The last whole second: the one that is being recorded has no state yet.
+    end_ns = arguments.end.utc_ns([stored[-1]]) if arguments.end else last_ns - last_ns % SECOND_NS
+    first_ns = max(end_ns - RECENT_NS, min(segment.begin_ns for segment in stored))
+    begin_ns = arguments.begin.utc_ns([stored[-1]]) if arguments.begin else first_ns
+    if begin_ns >= end_ns:
+        raise UsageError("the range ends before it begins")
+    return stored, begin_ns, end_ns
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """The filters and the range."""
+    add_store(parser)
+    add_range(parser)
     parser.add_argument(
-        "--around", type=moment, metavar="T", help="the seconds before a moment, and one after it"
+        "--around",
+        type=moment_or_event,
+        metavar="EVENT_ID|T",
+        help="the seconds before an event or a moment, and one after it",
     )
     parser.add_argument(
         "--window", type=duration, default=5.0, metavar="D", help="how many of them (default 5s)"
     )
-    parser.add_argument("--host", help="recordings of this host only")
     parser.add_argument("--cpu", type=_cpus, default=(), metavar="N,N-M", help="these cores only")
     parser.add_argument(
         "--process", action="append", default=[], metavar="NAME|PID", help="these processes only"
@@ -55,31 +85,40 @@ def choose(arguments: argparse.Namespace) -> tuple[list[StoredSegment], Selectio
             f" has none of host {arguments.host}" if arguments.host else " has no profile"
         )
         raise NoSamplesError(where, hint="necroscope import FILE adds a capture")
-    begin, end = _range(arguments, stored)
-    if begin >= end:
-        raise UsageError("the range ends before it begins")
     selection = Selection(
-        begin_ns=begin,
-        end_ns=end,
+        begin_ns=0,
+        end_ns=0,
         cpus=tuple(arguments.cpu),
         processes=tuple(arguments.process),
         threads=tuple(arguments.thread),
         events=tuple(arguments.event),
         idle=arguments.idle,
     )
-    return stored, selection
-
-
-def _range(arguments: argparse.Namespace, stored: Sequence[StoredSegment]) -> tuple[int, int]:
-    newest = stored[-1]
     if arguments.around:
-        if arguments.begin or arguments.end:
-            raise UsageError("--around and --begin or --end say two different things")
-        moment_ns = arguments.around.utc_ns([newest])
-        return moment_ns - int(arguments.window * 1e9), moment_ns + AFTER_NS
+        return stored, _around(arguments, stored, selection)
+    newest = next((segment for segment in reversed(stored) if segment.has_profile), stored[-1])
     begin = arguments.begin.utc_ns([newest]) if arguments.begin else newest.begin_ns
     end = arguments.end.utc_ns([newest]) if arguments.end else newest.end_ns + 1
-    return begin, end
+    if begin >= end:
+        raise UsageError("the range ends before it begins")
+    return stored, replace(selection, begin_ns=begin, end_ns=end)
+
+
+def _around(
+    arguments: argparse.Namespace, stored: Sequence[StoredSegment], selection: Selection
+) -> Selection:
+    """The seconds before an event are counted on the clock of its boot, whatever the wall clock did."""
+    if arguments.begin or arguments.end:
+        raise UsageError("--around and --begin or --end say two different things")
+    if isinstance(arguments.around, EventName):
+        event = find_event(stored, arguments.around.id)
+        boot_id, offset_ns = event.segment.boot_id, event.segment.offset_ns
+        selection = replace(selection, boot_id=boot_id, offset_ns=offset_ns)
+        moment_ns = event.utc_ns
+    else:
+        moment_ns = arguments.around.utc_ns([stored[-1]])
+    begin_ns = moment_ns - int(arguments.window * 1e9)
+    return replace(selection, begin_ns=begin_ns, end_ns=moment_ns + AFTER_NS)
 
 
 def describe(selection: Selection, host: str) -> str:

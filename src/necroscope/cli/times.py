@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from necroscope.cli.arguments import UNITS, duration
+from necroscope.cli.arguments import duration
 from necroscope.errors import UsageError
+from necroscope.recording.quantities import SECONDS_PER
 from necroscope.recording.store import StoredSegment
 
-AGO = re.compile(rf"\d+(?:\.\d+)?(?:{'|'.join(unit for unit in UNITS if unit)})")
+AGO = re.compile(rf"\d+(?:\.\d+)?(?:{'|'.join(unit for unit in SECONDS_PER if unit)})")
+EVENT_ID = re.compile(r"[a-z]+(?:-[a-z]+)*-\d{8}T\d{6}\.\d{3}Z-\d+")
 CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 
 
@@ -53,6 +55,18 @@ def moment(text: str) -> Moment:
     except (ValueError, OverflowError, argparse.ArgumentTypeError) as error:
         example = "10m, 14:00, 2026-04-15T10:02:11Z, 1776247331 or +70s"
         raise argparse.ArgumentTypeError(f"'{text}' is not a time such as {example}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class EventName:
+    """The id of a recorded event."""
+
+    id: str
+
+
+def moment_or_event(text: str) -> Moment | EventName:
+    """A moment, or the id of an event such as `nic-reset-20260415T100211.250Z-1208`."""
+    return EventName(text) if EVENT_ID.fullmatch(text.strip()) else moment(text)
 
 
 def span(text: str) -> tuple[Moment, Moment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from necroscope.findings.capture_gap import capture_gap
 from necroscope.findings.core_saturated import core_saturated
 from necroscope.findings.cpu_throttling import cpu_throttling
 from necroscope.findings.detector import Detector
@@ -21,4 +22,5 @@ DETECTORS: tuple[Detector, ...] = (
     reclaim_pressure,
     cpu_throttling,
     kernel_stall,
+    capture_gap,
 )

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from necroscope.errors import ConfigError
-from necroscope.sources.host import read_whole
-
-DEFAULT_CONFIG = Path("/etc/necroscope/config.toml")
+from necroscope.recording.config import read_config
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +43,8 @@ def load_thresholds(config: Path | None) -> Thresholds:
     Without a file named, /etc/necroscope/config.toml is used if it exists.
     """
     values = {name: threshold.value for name, threshold in default_thresholds().items()}
-    path = config or DEFAULT_CONFIG
-    tables = _read_tables(path, must_exist=config is not None)
-    for detector, rows in tables.items():
+    path, document = read_config(config)
+    for detector, rows in document.get("thresholds", {}).items():
         for name, value in (rows if isinstance(rows, dict) else {"": rows}).items():
             full = f"{detector}.{name}"
             if full not in values:
@@ -60,25 +56,3 @@ def load_thresholds(config: Path | None) -> Thresholds:
                 raise ConfigError(f"{path}: {full} = {value!r} is not a number of 0 or more")
             values[full] = float(value)
     return values
-
-
-def _read_tables(path: Path, *, must_exist: bool) -> dict[str, Any]:
-    try:
-        document = tomllib.loads(read_whole(path).decode())
-    except FileNotFoundError as error:
-        if not must_exist:
-            return {}
-        raise ConfigError(f"{path}: {error.strerror}", hint="--config names a TOML file") from error
-    except OSError as error:
-        hint = "make it readable, or use --config /dev/null for the defaults"
-        raise ConfigError(f"{path}: {error.strerror}", hint=hint) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}", hint="it must be a TOML file") from error
-    tables = document.pop("thresholds", {})
-    if document:
-        raise ConfigError(
-            f"{path}: unknown table '{next(iter(document))}'", hint="only [thresholds.*] is known"
-        )
-    if not isinstance(tables, dict):
-        raise ConfigError(f"{path}: thresholds is not a table")
-    return tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 EVENT_KINDS: dict[str, str] = {
     "nic-reset": "a network device stalled, was reset, or failed to reset",
@@ -14,7 +15,14 @@ EVENT_KINDS: dict[str, str] = {
     "workqueue-lockup": "a kernel worker pool made no progress for 30 s",
     "rt-throttling": "real-time tasks used up their share and were stopped (printed once per boot)",
     "oom-kill": "the kernel killed a process because memory ran out",
+    "core-saturated": "a core was in the kernel for seconds in a row",
+    "unit-restart": "systemd started a failed unit again",
+    "capture-gap": "a stretch of time without samples or counters",
+    "clock-step": "the wall clock was set, or the machine was suspended",
+    "user-mark": "somebody wrote a mark to the kernel log: `echo necroscope mark: TEXT >/dev/kmsg`",
 }
+# Segments with one of these are kept longer: they are what somebody will come back for.
+KEPT_KINDS = frozenset(EVENT_KINDS) - {"core-saturated", "unit-restart", "capture-gap", "clock-step"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +46,11 @@ class Event:
     pid: int | None = None
     stall_seconds: float | None = None
     napi_scheduled: bool | None = None
+    seconds: float | None = None  # how long it lasted, of an event that has a length
+    unit: str = ""  # the systemd unit
+
+
+def event_id(event: Event, utc_ns: int) -> str:
+    """The name of an event that happened at a time of day; it can be given to `--around`."""
+    when = datetime.fromtimestamp(utc_ns // 10**6 / 1000, UTC)
+    return f"{event.kind}-{when:%Y%m%dT%H%M%S}.{utc_ns // 10**6 % 1000:03d}Z-{event.sequence}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from necroscope import _native
-from necroscope.profiles.window import Selection, opened
+from necroscope.profiles.window import Selection, opened, touched
 from necroscope.recording.store import StoredSegment
 
 SECOND_NS = 10**9
@@ -47,10 +47,9 @@ Bin = Callable[[_native.Profile, _native.Query], tuple[int, int, list[int]]]
 
 def _sum(segments: Sequence[StoredSegment], selection: Selection, step_ns: int, bins: Bin) -> Heatmap:
     maps = []
-    for segment in segments:
-        if selection.overlaps(segment):
-            with opened(segment) as profile:
-                maps.append(bins(profile, selection.query(segment)))
+    for segment in touched(segments, selection):
+        with opened(segment) as profile:
+            maps.append(bins(profile, selection.query(segment)))
     columns = max((columns for columns, _, _ in maps), default=0)
     rows = max((rows for _, rows, _ in maps), default=0)
     if len(maps) == 1:

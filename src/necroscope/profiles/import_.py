@@ -13,6 +13,7 @@ from typing import Any
 from necroscope import _native
 from necroscope.errors import ImportFileError
 from necroscope.profiles.idle import idle_rule
+from necroscope.profiles.kallsyms import kallsyms_of, running_kallsyms
 from necroscope.recording.clock import take_anchor
 from necroscope.recording.store import Store, StoredSegment, seal
 from necroscope.sources.host import Host
@@ -53,6 +54,26 @@ def import_file(store: Store, path: Path, *, kallsyms: Path | None = None, host:
         return seal(folder, description, begin)
 
 
+def seal_capture(
+    capture: Path, folder: Path, boot_id: str, begin_ns: int | None, end_ns: int | None
+) -> dict[str, Any]:
+    """Write the profile of a recorded segment: what perf captured, cut to the time that belongs to it."""
+    rule = idle_rule()
+    try:
+        return _native.import_perf_data(
+            capture,
+            folder,
+            kallsyms=kallsyms_of(capture.parents[1], boot_id),
+            root=Path("/"),
+            idle=list(rule.idle),
+            interrupt=list(rule.interrupt),
+            begin=begin_ns,
+            end=end_ns,
+        )
+    except ValueError as error:
+        raise ImportFileError(f"{capture}: {error}") from error
+
+
 def _read(path: Path, folder: Path, kallsyms: Path | None) -> dict[str, Any]:
     rule = idle_rule()
     rules: dict[str, Any] = {"idle": list(rule.idle), "interrupt": list(rule.interrupt)}
@@ -69,16 +90,6 @@ def _read(path: Path, folder: Path, kallsyms: Path | None) -> dict[str, Any]:
         raise ImportFileError(f"{path}: {error}", hint="necroscope explain cannot-import") from error
     except OSError as error:
         raise ImportFileError(f"{path}: {error.strerror or error}") from error
-
-
-def running_kallsyms() -> Path | None:
-    """The running kernel's symbols, where we may see their addresses."""
-    path = Path("/proc/kallsyms")
-    try:
-        with path.open("rb") as file:
-            return path if int(file.readline().split()[0], 16) else None
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def origin_of(facts: Mapping[str, Any], path: Path) -> Origin:

@@ -10,6 +10,7 @@ from typing import Literal
 from necroscope import _native
 from necroscope.errors import NoSamplesError, StoreError
 from necroscope.profiles.flame import Flame, Label, Side
+from necroscope.profiles.open_profile import open_profile
 from necroscope.recording.clock import Anchor
 from necroscope.recording.store import StoredSegment
 
@@ -27,6 +28,8 @@ class Selection:
     threads: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     idle: bool = False  # whether samples of idle cores are counted too
+    boot_id: str = ""  # of this boot, times are told by the recording's clock: UTC less `offset_ns`
+    offset_ns: int = 0
 
     @property
     def seconds(self) -> float:
@@ -35,13 +38,20 @@ class Selection:
 
     def overlaps(self, segment: StoredSegment) -> bool:
         """Whether a segment has a part of it."""
-        return segment.begin_ns < self.end_ns and segment.end_ns >= self.begin_ns
+        begin_ns, end_ns = self.range_in(segment)
+        own_begin_ns = segment.begin_ns - segment.offset_ns
+        return own_begin_ns < end_ns and segment.end_ns - segment.offset_ns >= begin_ns
+
+    def range_in(self, segment: StoredSegment) -> tuple[int, int]:
+        """The same stretch on the clock of a segment, also where the wall clock was set in between."""
+        same_boot = self.boot_id and segment.boot_id == self.boot_id
+        offset_ns = self.offset_ns if same_boot else segment.offset_ns
+        return self.begin_ns - offset_ns, self.end_ns - offset_ns
 
     def query(self, segment: StoredSegment) -> _native.Query:
-        """The same on the clock of a segment."""
+        """The same for the Rust core."""
         return _native.Query(
-            self.begin_ns - segment.offset_ns,
-            self.end_ns - segment.offset_ns,
+            *self.range_in(segment),
             cpus=list(self.cpus),
             processes=list(self.processes),
             threads=list(self.threads),
@@ -77,18 +87,22 @@ def window(segments: Sequence[StoredSegment], selection: Selection, split: Split
     """The samples of all segments that a selection touches."""
     stacks = _native.Window()
     lost: int | None = 0
-    for segment in segments:
-        if selection.overlaps(segment):
-            with opened(segment) as profile:
-                stacks.add(profile, selection.query(segment), split)
-            lost = _add(lost, lost_in(segment))
+    for segment in touched(segments, selection):
+        with opened(segment) as profile:
+            stacks.add(profile, selection.query(segment), split)
+        lost = _add(lost, lost_in(segment))
     samples, idle, unknown = stacks.totals
     return Window(selection, stacks, samples, idle, unknown, lost)
 
 
+def touched(segments: Sequence[StoredSegment], selection: Selection) -> list[StoredSegment]:
+    """The segments with samples that a selection has a part in."""
+    return [segment for segment in segments if segment.has_profile and selection.overlaps(segment)]
+
+
 def lost_in(segment: StoredSegment) -> int | None:
     """Records that the kernel dropped, samples among them; None where the capture does not say."""
-    facts = segment.description["profile"]
+    facts = segment.description.get("profile", {})
     known = [n for n in (facts.get("lost_samples"), facts.get("lost_records")) if n is not None]
     # The kernel counts a dropped sample in both.
     return max(known, default=None)
@@ -113,14 +127,14 @@ def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
 
 def rest_of(segments: Sequence[StoredSegment], selection: Selection, split: Split = "comm") -> Window:
     """The baseline: the same filters over all of these segments but the selection itself."""
-    touched = [segment for segment in segments if selection.overlaps(segment)]
+    around = touched(segments, selection)
     parts = [
-        replace(selection, begin_ns=min(s.begin_ns for s in touched), end_ns=selection.begin_ns),
-        replace(selection, begin_ns=selection.end_ns, end_ns=max(s.end_ns for s in touched) + 1),
+        replace(selection, begin_ns=min(s.begin_ns for s in around), end_ns=selection.begin_ns),
+        replace(selection, begin_ns=selection.end_ns, end_ns=max(s.end_ns for s in around) + 1),
     ]
     stacks = _native.Window()
     for part in parts:
-        for segment in touched:
+        for segment in around:
             if part.begin_ns < part.end_ns and part.overlaps(segment):
                 with opened(segment) as profile:
                     stacks.add(profile, part.query(segment), split)
@@ -145,8 +159,9 @@ def flame(found: Window, baseline: Window | None = None, *, inverted: bool = Fal
 @contextmanager
 def opened(segment: StoredSegment) -> Iterator[_native.Profile]:
     """The profile of a segment; damage that shows while it is read is an error that names it."""
+    folder = open_profile(segment) if segment.is_open else segment.profile
     try:
-        yield _native.Profile(segment.profile)
+        yield _native.Profile(folder)
     except OSError as error:
         hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{segment.profile}: {error}", hint=hint) from error
+        raise StoreError(f"{folder}: {error}", hint=hint) from error

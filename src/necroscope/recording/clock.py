@@ -1,36 +1,72 @@
-"""One clock for everything recorded, and how it stands to the time of day.
+"""One clock for everything recorded, and how it stands to the others.
 
-Recorded times are nanoseconds of CLOCK_MONOTONIC. The kernel's log clock runs beside it: both stop in
-suspend, and they drift apart as NTP slews CLOCK_MONOTONIC: up to a second in a few hours.
+Recorded times are nanoseconds of CLOCK_MONOTONIC. Anchors say what the other clocks showed at the same
+instant: the wall clock, which may be set; CLOCK_BOOTTIME, which alone counts suspend; and
+CLOCK_MONOTONIC_RAW, which alone is not slewed by NTP and so keeps step with the kernel's log clock.
 """
 
 from __future__ import annotations
 
+import ctypes
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+STEP_NS = 20_000_000  # the wall clock moved by more than this against CLOCK_MONOTONIC: it was set
+TIMEX_BYTES = 256  # struct timex has 208 bytes on 64-bit machines
+TIME_ERROR = 5  # what adjtimex returns while the clock is not synchronised
+
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The same instant on the recording's clock and as time of day."""
+    """The same instant on the recording's clock and on others. 0 and None: not known."""
 
     monotonic_ns: int
     utc_ns: int
+    boot_ns: int = 0
+    raw_ns: int = 0
+    log_ns: int | None = None  # the kernel's log clock
+    synchronised: bool = True  # whether the kernel held the wall clock to be right
+
+    @property
+    def offset_ns(self) -> int:
+        """Add it to a recorded time to get UTC."""
+        return self.utc_ns - self.monotonic_ns
+
+    @property
+    def suspended_ns(self) -> int:
+        """How long the machine had been suspended since it booted."""
+        return self.boot_ns - self.monotonic_ns
 
     def utc(self, monotonic_ns: int) -> datetime:
         """The time of day of a recorded instant."""
-        nanoseconds = self.utc_ns + monotonic_ns - self.monotonic_ns
-        return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+        return datetime.fromtimestamp((monotonic_ns + self.offset_ns) / 1e9, UTC)
 
     def iso(self, monotonic_ns: int) -> str:
         """The time of day as text, to the millisecond."""
         return self.utc(monotonic_ns).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
+    def stepped_from(self, before: Anchor) -> bool:
+        """Whether the wall clock was set, or the machine suspended, between an earlier anchor and this."""
+        return abs(self.offset_ns - before.offset_ns) > STEP_NS
+
 
 def take_anchor() -> Anchor:
-    """Read both clocks as close together as user space can."""
+    """Read all clocks as close together as user space can."""
     before = time.monotonic_ns()
     utc = time.time_ns()
+    boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
     after = time.monotonic_ns()
-    return Anchor((before + after) // 2, utc)
+    return Anchor((before + after) // 2, utc, boot, raw, synchronised=_is_synchronised())
+
+
+def _is_synchronised() -> bool:
+    """Whether NTP or the like keeps the wall clock; a machine that cannot say is believed."""
+    try:
+        return int(_libc.adjtimex(ctypes.create_string_buffer(TIMEX_BYTES))) != TIME_ERROR
+    except AttributeError:
+        return True
+
+
+_libc = ctypes.CDLL(None)

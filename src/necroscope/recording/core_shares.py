@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from necroscope.recording.segment import Segment
-from necroscope.sources.cores import CORES, MODES, CoreTime
+from necroscope.recording.segment import Segment, Timed
+from necroscope.sources.cores import CORES, MODES, Cores, CoreTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,19 @@ def shares_by_core(segment: Segment) -> dict[int, list[Shares]]:
     """The intervals of every core. A core that was offline at one end of an interval is left out there."""
     cores: dict[int, list[Shares]] = defaultdict(list)
     for step in segment.steps(CORES):
-        before = {time.core: time for time in step.before.value}
-        for after in step.after.value:
-            if after.core in before:
-                shares = _shares(before[after.core], after, step.before.time_ns, step.after.time_ns)
-                if shares:
-                    cores[after.core].append(shares)
+        for core, shares in shares_between(step.before, step.after):
+            cores[core].append(shares)
     return cores
+
+
+def shares_between(before: Timed[Cores], after: Timed[Cores]) -> Iterator[tuple[int, Shares]]:
+    """How every core that was online at both moments spent the time between them."""
+    earlier = {time.core: time for time in before.value}
+    for time in after.value:
+        if time.core in earlier:
+            shares = _shares(earlier[time.core], time, before.time_ns, after.time_ns)
+            if shares:
+                yield time.core, shares
 
 
 def _shares(before: CoreTime, after: CoreTime, begin_ns: int, end_ns: int) -> Shares | None:

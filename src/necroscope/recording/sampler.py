@@ -41,14 +41,14 @@ def sample(
     moments: list[Moment] = []
     ticks = math.ceil(seconds) if host.is_live else 0
     with _ctrl_c() as stop:
-        opened = [_open(source, host) for source in sources]
+        sampler = Sampler(host, sources)
         begin_ns = time.monotonic_ns()
         try:
             for tick in range(ticks + 1):
                 stop.wait(max(begin_ns + min(tick, seconds) * 1e9 - time.monotonic_ns(), 0) / 1e9)
                 # Decided before the reading: a Ctrl-C in the middle of it is followed by a whole last one.
                 is_last = tick == ticks or stop.is_set()
-                moments.append(_read_moment(opened, everything=tick == 0 or is_last))
+                moments.append(sampler.read(everything=tick == 0 or is_last))
                 if is_last:
                     break
                 progress(tick, ticks)
@@ -77,6 +77,23 @@ def _ctrl_c() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
+class Sampler:
+    """All sources of a host, opened; each is read at its own pace."""
+
+    def __init__(self, host: Host, sources: Sequence[Source[Any]] = SOURCES) -> None:
+        self._opened = [_open(source, host) for source in sources]
+
+    def read(self, *, everything: bool = False) -> Moment:
+        """The sources that are due, or all that are read more than once."""
+        now_ns = time.monotonic_ns()
+        due = [one for one in self._opened if now_ns >= one.due_ns or (everything and one.due_ns < math.inf)]
+        return _read_moment(now_ns, due)
+
+    def read_only(self, source: Source[Any]) -> Moment:
+        """One source, between two moments of all."""
+        return _read_moment(time.monotonic_ns(), [one for one in self._opened if one.source is source])
+
+
 def _open(source: Source[Any], host: Host) -> _Opened:
     try:
         return _Opened(source, source.open(host))
@@ -85,16 +102,14 @@ def _open(source: Source[Any], host: Host) -> _Opened:
         return _Opened(source, lambda: refusal)
 
 
-def _read_moment(opened: list[_Opened], *, everything: bool) -> Moment:
-    now_ns = time.monotonic_ns()
+def _read_moment(now_ns: int, due: Sequence[_Opened]) -> Moment:
     readings: dict[str, Reading[Any]] = {}
     cost_ns: dict[str, int] = {}
-    for one in opened:
-        if now_ns >= one.due_ns or (everything and one.due_ns < math.inf):
-            one.due_ns = now_ns + (one.source.pace_seconds - 0.5) * 1e9
-            began = time.perf_counter_ns()
-            readings[one.source.id] = _read(one)
-            cost_ns[one.source.id] = time.perf_counter_ns() - began
+    for one in due:
+        one.due_ns = now_ns + (one.source.pace_seconds - 0.5) * 1e9
+        began = time.perf_counter_ns()
+        readings[one.source.id] = _read(one)
+        cost_ns[one.source.id] = time.perf_counter_ns() - began
     return Moment(now_ns, readings, cost_ns)
 
 

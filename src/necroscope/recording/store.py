@@ -1,7 +1,7 @@
 """Segments on disk: `<store>/<host>/<UTC start>/`, each complete in itself.
 
-A segment is made in a folder whose name begins with a dot, and gets its own name when it is whole: what
-has a name can be read.
+A segment that is imported is made in a folder whose name begins with a dot, and gets its own name when it is
+whole; one that is recorded has its name from its first second on, and can be read while it is open.
 """
 
 from __future__ import annotations
@@ -11,34 +11,58 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from necroscope.errors import StoreError
+from necroscope.recording.durable import write_durably
+from necroscope.recording.journal import JOURNAL, last_moment_ns
+from necroscope.recording.wall_time import with_right_clocks
 
 SCHEMA = 1
 DESCRIPTION = "segment.json"
+OPEN, SEALED = "open", "sealed"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSegment:
-    """A sealed segment. Times in its files are on its own clock; `offset_ns` leads to the time of day."""
+    """A segment. Times in its files are on its own clock; `offset_ns` leads to the time of day."""
 
     folder: Path
     host: str
     begin_ns: int  # UTC
-    end_ns: int  # UTC
+    end_ns: int  # UTC; of an open segment, the last second on disk
     offset_ns: int  # add to a time of the segment's clock to get UTC
     description: Mapping[str, Any]
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is still being written, or was left by a crash."""
+        return bool(self.description["state"] == OPEN)
+
+    @property
+    def boot_id(self) -> str:
+        """The boot it was recorded in; empty for an imported capture."""
+        return str(self.description["host"].get("boot_id", ""))
+
+    @property
     def profile(self) -> Path:
-        """The folder of its profile."""
+        """The folder of its profile, once it is sealed."""
         return self.folder / "profile"
+
+    @property
+    def capture(self) -> Path:
+        """What perf writes, until it is sealed."""
+        return self.folder / "perf.data"
+
+    @property
+    def has_profile(self) -> bool:
+        """Whether there are samples, or may be."""
+        return self.capture.exists() if self.is_open else "profile" in self.description
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +72,22 @@ class Store:
     root: Path
 
     def segments(self) -> list[StoredSegment]:
-        """All sealed segments, the oldest first. Folders that are not segments are left alone."""
-        found = [read_segment(path.parent) for path in self.root.glob(f"*/[!.]*/{DESCRIPTION}")]
+        """All segments, the oldest first. Folders that are not segments are left alone."""
+        found = []
+        for path in self.root.glob(f"*/[!.]*/{DESCRIPTION}"):
+            with suppress(_GoneError):
+                found.append(read_segment(path.parent))
+        found = with_right_clocks(found)
         return sorted(found, key=lambda segment: (segment.begin_ns, str(segment.folder)))
+
+    def host_folder(self, host: str) -> Path:
+        """Where the segments of a host are."""
+        return self.root / (safe_name(host) or "unknown")
 
     @contextmanager
     def new_segment(self, host: str) -> Iterator[Path]:
         """A folder to fill; it is removed again unless `seal` gave it a name."""
-        parent = self.root / (safe_name(host) or "unknown")
+        parent = self.host_folder(host)
         try:
             parent.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
@@ -70,26 +102,31 @@ class Store:
 
 def seal(folder: Path, description: Mapping[str, Any], begin_ns: int) -> StoredSegment:
     """Describe a folder made by `new_segment`, make it durable, and give it its name."""
-    files = [_describe_file(folder, path) for path in sorted(folder.rglob("*")) if path.is_file()]
-    document = {"schema": SCHEMA, "state": "sealed", **description, "files": files}
-    with (folder / DESCRIPTION).open("w") as file:
-        json.dump(document, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
+    files = describe_files(folder, sorted(folder.iterdir()))
+    document = {"schema": SCHEMA, "state": SEALED, **description, "files": files}
+    write_durably(folder / DESCRIPTION, json.dumps(document, indent=1).encode())
     folder.chmod(0o755)
-    start = f"{datetime.fromtimestamp(begin_ns / 1e9, UTC):%Y%m%dT%H%M%SZ}"
-    for number in range(1000):
-        name = folder.parent / (f"{start}-{number}" if number else start)
+    for name in segment_names(folder.parent, begin_ns):
         try:
             return read_segment(folder.rename(name))
         except OSError:  # taken: another segment of the same second
             if not name.exists():
                 raise
-    raise StoreError(f"{folder.parent}: too many segments of {start}")
+    raise StoreError(f"{folder.parent}: too many segments of one second")
+
+
+def segment_names(parent: Path, begin_ns: int) -> Iterator[Path]:
+    """The names that a segment which begins then may have, the best first."""
+    start = f"{datetime.fromtimestamp(begin_ns // 10**9, UTC):%Y%m%dT%H%M%SZ}"
+    return (parent / (f"{start}-{number}" if number else start) for number in range(1000))
+
+
+class _GoneError(StoreError):
+    """A segment was removed while it was being looked at: retention does that."""
 
 
 def read_segment(folder: Path) -> StoredSegment:
-    """Open a sealed segment."""
+    """Read the description of a segment, open or sealed."""
     path = folder / DESCRIPTION
     try:
         document = json.loads(path.read_text())
@@ -101,15 +138,27 @@ def read_segment(folder: Path) -> StoredSegment:
             folder=folder,
             host=document["host"]["hostname"],
             begin_ns=document["begin_ns"],
-            end_ns=document["end_ns"],
+            end_ns=_end_ns(folder, document),
             offset_ns=document["clock"]["offset_ns"],
             description=document,
         )
+    except FileNotFoundError as error:
+        raise _GoneError(f"{path}: {error.strerror}") from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         hint = "the segment is damaged: remove its folder, or restore it"
         raise StoreError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
+
+
+def _end_ns(folder: Path, document: Mapping[str, Any]) -> int:
+    if document["state"] != OPEN:
+        return int(document["end_ns"])
+    try:
+        last_ns = last_moment_ns((folder / JOURNAL).read_bytes())
+    except FileNotFoundError:  # sealed meanwhile, or killed before its first second
+        last_ns = None
+    return int(document["begin_ns"] if last_ns is None else last_ns + document["clock"]["offset_ns"])
 
 
 def default_store() -> Path:
@@ -124,6 +173,12 @@ def safe_name(text: str) -> str:
     """A host name as the name of a folder."""
     kept = "".join(c if c.isalnum() or c in "-._" else "-" for c in text)
     return kept.lstrip(".")[:200]
+
+
+def describe_files(folder: Path, paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Name, size and checksum of files, and of all files in folders among them."""
+    found = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+    return [_describe_file(folder, file) for file in found if file.is_file()]
 
 
 def _describe_file(folder: Path, path: Path) -> dict[str, Any]:

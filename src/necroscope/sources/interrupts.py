@@ -12,10 +12,18 @@ Costs    one read: 0.2 ms on 2 cores; it grows with cores x interrupts
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from necroscope.model.reading import Reading
 from necroscope.sources.host import Host, whole_lines
 from necroscope.sources.source import Read, Source
+
+
+class CoreCount(NamedTuple):
+    """How often one core took an interrupt since boot."""
+
+    core: int
+    taken: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class Interrupt:
 
     irq: int
     name: str
-    counts: tuple[tuple[int, int], ...]  # (core, count), cores that never took it left out
+    counts: tuple[CoreCount, ...]  # cores that never took it left out
 
 
 Interrupts = tuple[Interrupt, ...]
@@ -44,7 +52,7 @@ def parse_interrupts(text: str) -> Interrupts:
         fields = rest.split(None, len(cores))
         if len(fields) < len(cores):
             raise ValueError(f"interrupt {label.strip()} has {len(fields)} counts for {len(cores)} cores")
-        counts = tuple((core, int(n)) for core, n in zip(cores, fields, strict=False) if n != "0")
+        counts = tuple(CoreCount(core, int(n)) for core, n in zip(cores, fields, strict=False) if n != "0")
         # After the counts: chip, hardware number and trigger, then the names, which may hold spaces.
         description = fields[len(cores)] if len(fields) > len(cores) else ""
         interrupts.append(Interrupt(int(label), _name(description), counts))

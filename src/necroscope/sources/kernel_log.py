@@ -245,6 +245,7 @@ def lines_since(before: list[LogLine], now: list[LogLine]) -> list[LogLine]:
 KERNEL_LOG = Source(
     "kernel-log",
     open_kernel_log,
+    is_since_last=True,
     to_permit="CAP_SYSLOG, or run as root",
     to_support="/dev/kmsg, or a journal",
 )

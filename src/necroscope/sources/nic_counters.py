@@ -17,6 +17,7 @@ import fcntl
 import socket
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host, absence_of, missing
@@ -35,6 +36,13 @@ MOST_COUNTERS = 32768  # mlx5 has some 90 for each of its channels
 ROOM_BYTES = 2 * NAME_BYTES * MOST_COUNTERS
 
 
+class Counter(NamedTuple):
+    """One of a driver's own counters."""
+
+    name: str
+    value: int
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceCounters:
     """All counters of one device, in the driver's own names and order."""
@@ -43,7 +51,7 @@ class DeviceCounters:
     driver: str
     driver_version: str
     firmware: str
-    values: tuple[tuple[str, int], ...]
+    values: tuple[Counter, ...]
 
 
 NicCounters = tuple[DeviceCounters, ...]
@@ -94,7 +102,9 @@ def _read_device(door: socket.socket, device: str, room: array.array[int]) -> De
     if not named == struct.unpack_from("=I", stats, 4) == (count,):
         raise OSError(errno.EAGAIN, "the number of counters changed between two calls")
     values = struct.unpack_from(f"={count}Q", stats, 8)
-    return DeviceCounters(device, driver, version, firmware, tuple(zip(names, values, strict=True)))
+    return DeviceCounters(
+        device, driver, version, firmware, tuple(map(Counter._make, zip(names, values, strict=True)))
+    )
 
 
 def _ethtool(door: socket.socket, device: str, request: bytes, room: array.array[int]) -> memoryview:

@@ -98,6 +98,7 @@ def unit_of(host: Host, pid: int) -> str:
 PROCESSES = Source(
     "processes",
     open_processes,
+    is_since_last=True,
     to_permit="CAP_SYS_PTRACE, or a /proc mounted without hidepid",
     to_support="the host's PID namespace (hostPID in Kubernetes)",
 )

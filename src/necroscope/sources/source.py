@@ -26,6 +26,7 @@ class Source(Generic[T]):
     id: str
     open: Callable[[Host], Read[T]]
     pace_seconds: float = 1.0
+    is_since_last: bool = False  # what it says is about the time since the reading before, not a total
     to_permit: str = "run as root"
     to_support: str = ""
 

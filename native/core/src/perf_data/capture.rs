@@ -30,6 +30,40 @@ impl Samples {
     pub fn is_empty(&self) -> bool {
         self.time.is_empty()
     }
+
+    /// The earliest and the latest time.
+    pub fn span(&self) -> Option<(u64, u64)> {
+        Some((*self.time.iter().min()?, *self.time.iter().max()?))
+    }
+
+    fn retain(&mut self, keeps: &[bool]) {
+        fn column<T>(values: &mut Vec<T>, keeps: &[bool]) {
+            let mut keeps = keeps.iter();
+            values.retain(|_| keeps.next().is_some_and(|&keep| keep));
+        }
+        column(&mut self.time, keeps);
+        for values in [&mut self.cpu, &mut self.pid, &mut self.tid, &mut self.stack] {
+            column(values, keeps);
+        }
+        column(&mut self.event, keeps);
+    }
+}
+
+/// A range of time, open where there is no bound.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clip {
+    /// The first time in it, nanoseconds on the capture's clock.
+    pub begin: Option<i64>,
+    /// The first time that is too late.
+    pub end: Option<i64>,
+}
+
+impl Clip {
+    fn has(self, time: u64) -> bool {
+        let time = i128::from(time);
+        self.begin.is_none_or(|begin| i128::from(begin) <= time)
+            && self.end.is_none_or(|end| time < i128::from(end))
+    }
 }
 
 /// A thread got a name.
@@ -158,4 +192,63 @@ pub struct Capture {
     pub origin: Origin,
     /// What is missing or could not be understood, in plain words.
     pub gaps: Vec<String>,
+}
+
+impl Capture {
+    /// Keep the samples and log lines of a range of time. Names, births and mappings all stay: those from
+    /// before hold in it.
+    pub fn clip(&mut self, clip: Clip) {
+        if clip.begin.is_none() && clip.end.is_none() {
+            return;
+        }
+        let keeps: Vec<bool> = self.samples.time.iter().map(|&time| clip.has(time)).collect();
+        self.samples.retain(&keeps);
+        self.lines.retain(|line| clip.has(line.time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clipped(begin: Option<i64>, end: Option<i64>) -> (Vec<u64>, Vec<u64>) {
+        let mut capture = Capture::default();
+        for time in [30, 10, 20, 40] {
+            let samples = &mut capture.samples;
+            samples.time.push(time);
+            samples.event.push(time as u16);
+            for values in [&mut samples.cpu, &mut samples.pid, &mut samples.tid, &mut samples.stack] {
+                values.push(time as u32);
+            }
+            capture.lines.push(Line { time, cpu: 0, text: String::new() });
+            capture.comms.push(Comm { time, pid: 1, tid: 1, name: String::new(), exec: false });
+        }
+        capture.clip(Clip { begin, end });
+        let samples = &capture.samples;
+        for values in [&samples.cpu, &samples.pid, &samples.tid, &samples.stack] {
+            assert!(values.iter().map(|&value| u64::from(value)).eq(samples.time.iter().copied()));
+        }
+        assert!(samples.event.iter().map(|&value| u64::from(value)).eq(samples.time.iter().copied()));
+        assert_eq!(capture.comms.len(), 4);
+        (capture.samples.time, capture.lines.iter().map(|line| line.time).collect())
+    }
+
+    #[test]
+    fn a_range_of_time_has_its_beginning_and_not_its_end() {
+        let both = |times: &[u64]| (times.to_vec(), times.to_vec());
+        assert_eq!(clipped(None, None), both(&[30, 10, 20, 40]));
+        assert_eq!(clipped(Some(20), None), both(&[30, 20, 40]));
+        assert_eq!(clipped(None, Some(20)), both(&[10]));
+        assert_eq!(clipped(Some(20), Some(40)), both(&[30, 20]));
+        assert_eq!(clipped(Some(-1), Some(i64::MAX)), both(&[30, 10, 20, 40]));
+        assert_eq!(clipped(Some(40), Some(20)), both(&[]));
+    }
+
+    #[test]
+    fn the_span_is_that_of_all_samples() {
+        let mut samples = Samples::default();
+        assert_eq!(samples.span(), None);
+        samples.time = vec![30, 10, 20];
+        assert_eq!(samples.span(), Some((10, 30)));
+    }
 }

@@ -19,6 +19,6 @@ mod stream;
 mod stream_head;
 
 pub use attr::{Attr, TRACEPOINT};
-pub use capture::{Capture, ClockData, Comm, Fork, Line, Mapping, Object, Origin, Samples};
+pub use capture::{Capture, Clip, ClockData, Comm, Fork, Line, Mapping, Object, Origin, Samples};
 pub use file::{ReadError, read};
 pub use stacks::{KERNEL, RawStacks, USER, is_marker};

@@ -1,0 +1,251 @@
+"""The recorder put together: sources, clock, store, perf, metrics; and what its signals do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from necroscope.errors import NecroscopeError, UsageError
+from necroscope.exporter.exposition import render
+from necroscope.exporter.meter import Meter
+from necroscope.exporter.server import MetricsServer, parse_listen
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.findings.watch import Watch
+from necroscope.model.event import Event
+from necroscope.model.labels import Labels
+from necroscope.profiles.capture import Capture
+from necroscope.profiles.flight_capture import FlightCapture
+from necroscope.profiles.kallsyms import save_kallsyms
+from necroscope.profiles.recovery import recover_captures
+from necroscope.profiles.segment_capture import SegmentCapture
+from necroscope.recording.bell import Bell
+from necroscope.recording.config import RecordSettings
+from necroscope.recording.flight import FlightMemory
+from necroscope.recording.log_clock import LogClock
+from necroscope.recording.look_back import look_back
+from necroscope.recording.output import Profiler, Workshop
+from necroscope.recording.recorder import Parts, Recorder
+from necroscope.recording.rolling import RollingSegments
+from necroscope.recording.sampler import Sampler
+from necroscope.recording.sealer import Sealer
+from necroscope.recording.segment import Moment
+from necroscope.recording.status import OwnCost, Status
+from necroscope.recording.writer import Writer
+from necroscope.sources.host import Host
+from necroscope.sources.instance import INSTANCE
+
+CAPTURE = ".capture"
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What the command line asked for."""
+
+    host: Host
+    store: Path
+    config: Path | None
+    settings: Callable[[], RecordSettings]  # read again at every SIGHUP
+    seconds: float | None
+    flight: bool
+    keep_capture: bool
+    perf: str
+    say: Callable[[str], None]  # tells a person
+
+
+class Agent:
+    """One recorder of one host. Whoever makes it holds the host's folder."""
+
+    def __init__(self, orders: Orders, folder: Path) -> None:
+        self._orders = orders
+        self._settings = orders.settings()
+        thresholds = load_thresholds(orders.config)
+        self._watch = Watch(thresholds)
+        self._meter = Meter(
+            kernel_ratio=thresholds["core-saturated.kernel_ratio"],
+            busy_ratio=thresholds["core-saturated.busy_ratio"],
+        )
+        self._begin_utc_ns = time.time_ns()
+        self._reloading = False
+        self._told: dict[str, str] = {}
+        self._sealer = Sealer(self._seal_command())
+        self._writer = Writer()
+        self._bell = Bell(orders.host)
+        self._recorder = self._make_recorder(folder)
+        self._capture, self._profiler = self._start_capture(folder)
+        self._first = self._recorder.first_moment()
+        workshop = Workshop(folder, _labels(self._first), self._writer, self._sealer, self._profiler)
+        kind = FlightMemory if orders.flight else RollingSegments
+        self._output = kind(workshop, self._settings.segment_seconds)
+        self.status = self._look()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the samples have to do without."""
+        return self._capture.left_out if self._capture else ()
+
+    def run(self) -> Status:
+        """Record until a signal, or as long as was asked for."""
+        with self._listening(), self._signals():
+            self._recorder.run(self._first, self._output, self._orders.seconds)
+        self._bell.close()
+        self.status = self._look()
+        return self.status
+
+    def _make_recorder(self, folder: Path) -> Recorder:
+        before = look_back(folder, self._orders.host)
+        recover_captures(folder / CAPTURE, before.open_segments)
+        boots = {segment.boot_id for segment in before.open_segments}
+        save_kallsyms(folder, before.boot_id, boots)
+        for segment in before.open_segments:
+            self._sealer.add(segment.folder)
+        parts = Parts(
+            sampler=Sampler(self._orders.host),
+            log_clock=LogClock(self._orders.host),
+            bell=self._bell,
+            watch=self._watch,
+            observe=self._observe,
+            log_from_ns=before.end_ns or time.monotonic_ns(),
+            before=before.gap(time.monotonic_ns()),
+        )
+        return Recorder(parts)
+
+    def _start_capture(self, folder: Path) -> tuple[Capture | None, Profiler | None]:
+        orders, rate = self._orders, self._settings.rate
+        if not rate:
+            return None, None
+        capture = Capture(folder / CAPTURE, orders.host, rate, perf=orders.perf, flight=orders.flight)
+        if orders.flight:
+            return capture, FlightCapture(capture)
+        return capture, SegmentCapture(capture, folder / CAPTURE)
+
+    def _seal_command(self) -> list[str]:
+        budget = self._settings.budget
+        keep = ["--keep-perf-data"] if self._orders.keep_capture else []
+        return [
+            *(
+                sys.executable,
+                "-m",
+                "necroscope",
+                "seal",
+                "--json",
+                "--store",
+                str(self._orders.store),
+                *keep,
+            ),
+            *("--budget", str(budget.total_bytes), "--kept-budget", str(budget.kept_bytes)),
+            *("--age", f"{budget.age_seconds:g}s"),
+        ]
+
+    def _observe(self, moment: Moment, events: Sequence[Event]) -> None:
+        self._meter.observe(moment, events)
+        self.status = self._look()
+        for event in events:
+            self._orders.say(f"{event.kind}: {event.text}")
+        self._tell("the store", self.status.store_error)
+        self._tell("sealing", self._sealer.error)
+        self._tell("samples", self.status.profiling_error)
+        if self._reloading:
+            self._reloading = False
+            self._reload()
+
+    def _tell(self, what: str, state: str) -> None:
+        """Say when something goes wrong and when it is well again, once."""
+        if self._told.get(what, "") != state:
+            self._orders.say(f"{what}: {state or 'well again'}")
+            self._told[what] = state
+
+    def _reload(self) -> None:
+        try:
+            settings, thresholds = self._orders.settings(), load_thresholds(self._orders.config)
+        except NecroscopeError as error:
+            self._orders.say(f"the configuration is not reloaded: {error.what}")
+            return
+        if self._capture and settings.rate not in (0, self._settings.rate):
+            self._capture.replace(settings.rate)
+        self._settings = settings
+        self._watch.saturated.thresholds = thresholds
+        self._output.seconds = settings.segment_seconds
+        self._sealer.command = self._seal_command()
+        self._orders.say("the configuration is reloaded")
+
+    def _look(self) -> Status:
+        capture, sealer = self._capture, self._sealer
+        costs = [
+            OwnCost("recorder", time.process_time(), _resident_bytes(os.getpid())),
+            OwnCost("sealing", sealer.cpu_seconds, _resident_bytes(sealer.child_pid)),
+        ]
+        if capture:
+            costs.append(OwnCost("perf", capture.cpu_seconds(), capture.resident_bytes()))
+        return Status(
+            begin_utc_ns=self._begin_utc_ns,
+            moments=self._recorder.moments,
+            segments_sealed=sealer.sealed,
+            segments_waiting=sealer.waiting,
+            store_bytes=sealer.store_bytes,
+            store_error=self._writer.error,
+            frames_waiting=self._writer.waiting,
+            frames_dropped=self._writer.dropped,
+            profiling=capture.description if capture and capture.is_ready else "",
+            profiling_error=capture.error if capture else "",
+            perf_starts=capture.starts if capture else 0,
+            gaps=self._recorder.gaps,
+            gap_seconds=self._recorder.gap_seconds,
+            costs=tuple(costs),
+        )
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        if not self._settings.listen:
+            yield
+            return
+        try:
+            address = parse_listen(self._settings.listen)
+            server = MetricsServer(*address, lambda: render(self._meter, self.status))
+        except (ValueError, OSError) as error:
+            hint = "--listen HOST:PORT, as in 127.0.0.1:9464"
+            raise UsageError(f"cannot listen on {self._settings.listen}: {error}", hint=hint) from error
+        self._orders.say(f"metrics on port {server.port}")
+        try:
+            yield
+        finally:
+            server.close()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        def stop(*_: object) -> None:
+            signal.signal(signal.SIGINT, before[signal.SIGINT])  # a second Ctrl-C ends at once
+            self._recorder.stop()
+
+        def reload(*_: object) -> None:
+            self._reloading = True
+
+        handlers = {signal.SIGINT: stop, signal.SIGTERM: stop, signal.SIGHUP: reload}
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def host_name(host: Host) -> str:
+    """The name under which a host's segments are kept."""
+    return host.word("/proc/sys/kernel/hostname") or platform.node()
+
+
+def _labels(first: Moment) -> Labels:
+    reading = first.readings[INSTANCE.id]
+    return reading.value or Labels()
+
+
+def _resident_bytes(pid: int | None) -> int:
+    fields = (Host().read(f"/proc/{pid}/statm").value or "").split() if pid else []
+    return int(fields[1]) * PAGE_BYTES if fields else 0

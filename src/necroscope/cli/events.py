@@ -1,0 +1,72 @@
+"""What happened in a recorded range: NIC resets, saturated cores, restarts, holes in the recording.
+
+necroscope events                    the last ten minutes there are
+necroscope events -b 12h --kind nic-reset
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from necroscope.cli.answer import Answer
+from necroscope.cli.screen import Screen
+from necroscope.cli.selecting import add_range, add_store, choose_range
+from necroscope.model.event import EVENT_KINDS
+from necroscope.recording.clock import Anchor
+from necroscope.recording.stored_events import StoredEvent, events_between
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `events` understands."""
+    add_store(parser)
+    add_range(parser)
+    parser.add_argument(
+        "--kind", action="append", default=[], choices=EVENT_KINDS, metavar="KIND", help="these kinds only"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Read, and list."""
+    segments, begin_ns, end_ns = choose_range(arguments)
+    events = [
+        event
+        for event in events_between(segments, begin_ns, end_ns)
+        if not arguments.kind or event.event.kind in arguments.kind
+    ]
+    utc = Anchor(0, 0)
+    body = {
+        "host": segments[-1].host,
+        "begin": utc.iso(begin_ns),
+        "end": utc.iso(end_ns),
+        "events": [event_document(event) for event in events],
+    }
+    return Answer(0, body, lambda screen: _text(screen, events, utc.iso(begin_ns), utc.iso(end_ns)))
+
+
+def event_document(stored: StoredEvent) -> dict[str, Any]:
+    """An event for machines."""
+    row = asdict(stored.event)
+    del row["time_ns"], row["sequence"]
+    return {
+        "id": stored.id,
+        "time": Anchor(0, 0).iso(stored.utc_ns),
+        "segment": stored.segment.folder.name,
+        **row,
+    }
+
+
+def event_lines(screen: Screen, events: Sequence[StoredEvent]) -> str:
+    """Events for people: when, what, and the id that `flame --around` takes."""
+    rows = [(Anchor(0, 0).iso(e.utc_ns)[11:], f"{e.event.text} [{e.id}]") for e in events]
+    return screen.table(rows)
+
+
+def _text(screen: Screen, events: Sequence[StoredEvent], begin: str, end: str) -> str:
+    head = f"{len(events) or 'no'} {'event' if len(events) == 1 else 'events'} from {begin} to {end}"
+    lines = [screen.paint(screen.wrap(head), "bold")]
+    if events:
+        lines += [event_lines(screen, events), f"See one: necroscope flame --around {events[-1].id}"]
+    return "\n".join(lines)

@@ -1,0 +1,100 @@
+"""Record this node all the time: every core every second, the kernel log, rolling perf.
+
+necroscope record                                      until Ctrl-C or SIGTERM; what it has is kept
+necroscope record -d 10m --segment 30s --rate 199
+necroscope record --listen 127.0.0.1:9464              with metrics for Prometheus
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from necroscope.cli.agent import Agent, Orders, host_name
+from necroscope.cli.answer import Answer
+from necroscope.cli.arguments import argument, duration, folder
+from necroscope.cli.doctor import finding_document
+from necroscope.cli.screen import Screen, note
+from necroscope.cli.selecting import add_store
+from necroscope.findings.capture_gap import recorder_findings
+from necroscope.recording.config import load_record_settings, parse_rate, parse_segment
+from necroscope.recording.lock import held
+from necroscope.recording.quantities import parse_size
+from necroscope.recording.status import Status
+from necroscope.recording.store import Store
+from necroscope.sources.host import Host
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `record` understands."""
+    add_store(parser)
+    size = argument(parse_size)
+    parser.add_argument("-d", "--duration", type=duration, help="how long (default: until it is stopped)")
+    parser.add_argument("--segment", type=argument(parse_segment), help="length of a segment (default 120s)")
+    parser.add_argument(
+        "--rate", type=argument(parse_rate), help="samples a second and core (default 97; 0: none)"
+    )
+    parser.add_argument("--budget", type=size, help="size of all segments of this host (default 8GiB)")
+    parser.add_argument(
+        "--kept-budget", type=size, help="of it for those with events and around them (default a quarter)"
+    )
+    parser.add_argument("--age", type=duration, help="older segments are removed (default 7d)")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="serve /metrics there (default: nowhere)")
+    parser.add_argument(
+        "--flight", action="store_true", help="keep all in memory, and write only when an event fires"
+    )
+    parser.add_argument("--keep-perf-data", action="store_true", help="keep what perf wrote in each segment")
+    parser.add_argument("--perf", default="perf", metavar="FILE", help="which perf to run")
+    parser.add_argument(
+        "--root", type=folder, default=Path("/"), help="the host's root: /host in a container"
+    )
+    parser.add_argument(
+        "--config", type=Path, help="a TOML file (default /etc/necroscope/config.toml); SIGHUP reads it again"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Record until told to stop."""
+    names = ("segment", "rate", "budget", "kept_budget", "age", "listen")
+    said = {name: getattr(arguments, name) for name in names}
+    host = Host(arguments.root)
+    orders = Orders(
+        host=host,
+        store=arguments.store,
+        config=arguments.config,
+        settings=lambda: load_record_settings(arguments.config, said),
+        seconds=arguments.duration,
+        flight=arguments.flight,
+        keep_capture=arguments.keep_perf_data,
+        perf=arguments.perf,
+        say=note,
+    )
+    where = Store(arguments.store).host_folder(host_name(host))
+    with held(where):
+        agent = Agent(orders, where)
+        note(f"recording to {where}")
+        status = agent.run()
+    findings = list(recorder_findings(status))
+    body = {
+        "folder": str(where),
+        "findings": [finding_document(finding) for finding in findings],
+        "left_out": agent.left_out,
+        **_document(status),
+    }
+    return Answer(int(bool(findings)), body, lambda screen: _text(screen, where, status))
+
+
+def _document(status: Status) -> dict[str, Any]:
+    document = asdict(status)
+    document["costs"] = {cost.pop("part"): cost for cost in document["costs"]}
+    return document
+
+
+def _text(screen: Screen, where: Path, status: Status) -> str:
+    lines = [f"{status.moments} seconds recorded to {where}, {status.segments_sealed} segments sealed"]
+    if status.gaps:
+        lines.append(f"{status.gaps} holes, {status.gap_seconds:.1f} s in all: necroscope events")
+    lines += [error for error in (status.store_error, status.profiling_error) if error]
+    return "\n".join(screen.wrap(line) for line in lines)

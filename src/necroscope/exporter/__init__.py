@@ -1,0 +1,1 @@
+"""The recorder's numbers for Prometheus."""

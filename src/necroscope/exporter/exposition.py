@@ -1,0 +1,67 @@
+"""The Prometheus text format, version 0.0.4."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from necroscope import __version__
+from necroscope.exporter.families import FAMILIES, Family, Sample
+from necroscope.exporter.meter import Meter
+from necroscope.recording.status import Status
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
+
+
+def render(meter: Meter, status: Status | None = None) -> str:
+    """All metrics as text. A family without a value is left out altogether."""
+    by_family: dict[str, list[Sample]] = defaultdict(list)
+    own = status_samples(status) if status else ()
+    for sample in (Sample("necroscope_build_info", (__version__,), 1), *meter.samples(), *own):
+        by_family[sample.family].append(sample)
+    lines: list[str] = []
+    for family in FAMILIES:
+        if family.name in by_family:
+            lines += (_HEADS[family.name], *(_line(family, sample) for sample in by_family[family.name]))
+    return "\n".join(lines) + "\n"
+
+
+def status_samples(status: Status) -> Iterator[Sample]:
+    """How the recorder itself is."""
+    values: dict[str, float] = {
+        "recorder_start_time_seconds": status.begin_utc_ns / 1e9,
+        "recorder_moments_total": status.moments,
+        "segments_sealed_total": status.segments_sealed,
+        "segments_waiting": status.segments_waiting,
+        "store_bytes": status.store_bytes,
+        "store_writable": 0 if status.store_error else 1,
+        "frames_waiting": status.frames_waiting,
+        "frames_dropped_total": status.frames_dropped,
+        "profiling": 1 if status.profiling else 0,
+        "perf_starts_total": status.perf_starts,
+        "capture_gaps_total": status.gaps,
+        "capture_gap_seconds_total": status.gap_seconds,
+    }
+    for name, value in values.items():
+        yield Sample(f"necroscope_{name}", (), value)
+    for cost in status.costs:
+        yield Sample("necroscope_own_cpu_seconds_total", (cost.part,), cost.cpu_seconds)
+        yield Sample("necroscope_own_resident_bytes", (cost.part,), cost.resident_bytes)
+
+
+def _head(family: Family) -> str:
+    # In HELP, a quotation mark stands for itself.
+    text = family.help.replace("\\", "\\\\").replace("\n", "\\n")
+    return f"# HELP {family.name} {text}\n# TYPE {family.name} {family.kind}"
+
+
+_HEADS = {family.name: _head(family) for family in FAMILIES}
+
+
+def _line(family: Family, sample: Sample) -> str:
+    if not sample.labels:
+        return f"{family.name} {sample.value!r}"
+    pairs = zip(family.labels, sample.labels, strict=True)
+    labels = ",".join(f'{name}="{value.translate(ESCAPES)}"' for name, value in pairs)
+    return f"{family.name}{{{labels}}} {sample.value!r}"

@@ -1,0 +1,127 @@
+"""Every metric there is: its name, type, labels and meaning. docs/metrics.md is the same list for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+
+class Sample(NamedTuple):
+    """One value of a family; its label values are in the order of the family's labels."""
+
+    family: str
+    labels: tuple[str, ...]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric. `help` is its HELP line."""
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("necroscope_build_info", "gauge", "Always 1; the version that runs.", ("version",)),
+    # What the node does.
+    Family("necroscope_cores", "gauge", "Online cores."),
+    Family(
+        "necroscope_core_kernel_ratio_max",
+        "gauge",
+        "The largest share of the last second that one core spent in the kernel (system, softirq, irq).",
+    ),
+    Family(
+        "necroscope_core_busy_ratio_max",
+        "gauge",
+        "The largest share of the last second that one core was neither idle nor waiting for I/O.",
+    ),
+    Family(
+        "necroscope_core_softirq_ratio_max",
+        "gauge",
+        "The largest share of the last second that one core spent in softirqs.",
+    ),
+    Family(
+        "necroscope_core_steal_ratio_max",
+        "gauge",
+        "The largest share of the last second that the hypervisor took from one core.",
+    ),
+    Family("necroscope_cores_saturated", "gauge", "Cores that were saturated in the last second."),
+    Family(
+        "necroscope_core_saturated_seconds_total",
+        "counter",
+        "Core-seconds above the thresholds of core-saturated, by what filled them.",
+        ("mode",),
+    ),
+    Family(
+        "necroscope_core_seconds_total",
+        "counter",
+        "Time that each core spent in each mode since boot; only with per-core metrics switched on.",
+        ("core", "mode"),
+    ),
+    Family(
+        "necroscope_memory_cgroups",
+        "gauge",
+        "Memory cgroups in the kernel: in use, or removed and still held (zombie).",
+        ("hierarchy", "state"),
+    ),
+    Family(
+        "necroscope_softirq_delay_seconds_total",
+        "counter",
+        "Time that softirq threads were runnable but did not run, all threads together.",
+    ),
+    Family(
+        "necroscope_softirq_delay_seconds_max",
+        "gauge",
+        "The longest such time of one softirq thread in the last second.",
+    ),
+    Family(
+        "necroscope_nic_timeouts_total",
+        "counter",
+        "Transmit watchdog timeouts of all queues since the device appeared, as the kernel counts them.",
+        ("device", "driver"),
+    ),
+    Family(
+        "necroscope_nic_resets_total",
+        "counter",
+        "Stalls and resets that the kernel log tells of; the lines of one episode count once.",
+        ("device", "driver"),
+    ),
+    Family("necroscope_events_total", "counter", "Events since the recorder began.", ("kind",)),
+    Family("necroscope_unit_restarts_total", "counter", "Automatic restarts of all systemd services."),
+    Family(
+        "necroscope_unit_restarts_by_unit_total",
+        "counter",
+        "The same by unit: the first 20 units that restarted, and all later ones as `other`.",
+        ("unit",),
+    ),
+    # What we see of it.
+    Family(
+        "necroscope_source_up",
+        "gauge",
+        "1 if the last reading of a source gave a value; else 0, and why.",
+        ("source", "reason"),
+    ),
+    Family("necroscope_source_read_seconds_total", "counter", "Time spent on reading a source.", ("source",)),
+    # How the recorder itself is.
+    Family("necroscope_recorder_start_time_seconds", "gauge", "When the recorder began, since the epoch."),
+    Family("necroscope_recorder_moments_total", "counter", "Moments recorded."),
+    Family("necroscope_segments_sealed_total", "counter", "Segments sealed."),
+    Family("necroscope_segments_waiting", "gauge", "Segments closed and not sealed yet."),
+    Family("necroscope_store_bytes", "gauge", "What all segments of this host take, as of the last sealing."),
+    Family("necroscope_store_writable", "gauge", "1 if the store can be written."),
+    Family("necroscope_frames_waiting", "gauge", "Frames kept in memory because they cannot be written."),
+    Family("necroscope_frames_dropped_total", "counter", "Frames given up because memory is bounded."),
+    Family("necroscope_profiling", "gauge", "1 while stacks are sampled."),
+    Family("necroscope_perf_starts_total", "counter", "Times that perf was started."),
+    Family("necroscope_capture_gaps_total", "counter", "Stretches without samples or counters."),
+    Family("necroscope_capture_gap_seconds_total", "counter", "How long they were together."),
+    Family(
+        "necroscope_own_cpu_seconds_total", "counter", "CPU time of each part of the recorder.", ("part",)
+    ),
+    Family(
+        "necroscope_own_resident_bytes", "gauge", "Resident memory of each part of the recorder.", ("part",)
+    ),
+)

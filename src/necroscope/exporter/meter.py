@@ -1,0 +1,168 @@
+"""What Prometheus is told about the node: small state, brought forward with every moment.
+
+Costs    15 us a moment on 2 cores, 0.2 ms on 96 (measured), and 0.2 ms for the text of a scrape
+
+What could not be read has no series: an absence is never a 0. `necroscope_source_up` tells of it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from necroscope.exporter.core_meter import CoreMeter
+from necroscope.exporter.families import Sample
+from necroscope.exporter.nic_meter import NicMeter
+from necroscope.model.event import EVENT_KINDS, Event
+from necroscope.recording.segment import Moment
+from necroscope.sources.cores import CORES
+from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
+from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThreads
+from necroscope.sources.units import UNITS, Units
+
+MOST_UNITS = 20  # with a series of their own
+
+
+class Meter:
+    """Fed by the recorder and read by the server, each from its own thread."""
+
+    def __init__(self, *, kernel_ratio: float, busy_ratio: float, per_core: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._cores = CoreMeter(kernel_ratio, busy_ratio, per_core)
+        self._nics = NicMeter()
+        self._softirqs = _SoftirqMeter()
+        self._restarts = _RestartMeter()
+        self._memory_cgroups: MemoryCgroups | None = None
+        self._events = dict.fromkeys(EVENT_KINDS, 0)
+        self._begin_ns: int | None = None
+        self._absences: dict[str, str] = {}  # by source; empty: it gave a value
+        self._cost_ns: dict[str, int] = {}
+
+    def observe(self, moment: Moment, events: Sequence[Event] = ()) -> None:
+        """Take a moment, whatever sources it has, and the events that were found with it."""
+        with self._lock:
+            if self._begin_ns is None:
+                self._begin_ns = moment.time_ns
+            for source, reading in moment.readings.items():
+                self._absences[source] = reading.absence.name.lower() if reading.absence else ""
+            for source, cost_ns in moment.cost_ns.items():
+                self._cost_ns[source] = self._cost_ns.get(source, 0) + cost_ns
+            self._observe_readings(moment)
+            for event in events:
+                self._observe_event(event, self._begin_ns)
+
+    def _observe_readings(self, moment: Moment) -> None:
+        readings = moment.readings
+        if cores := readings.get(CORES.id):
+            if cores.value is None:
+                self._cores.forget()
+            else:
+                self._cores.observe(moment.time_ns, cores.value)
+        if threads := readings.get(SOFTIRQ_THREADS.id):
+            self._softirqs.observe(threads.value)
+        if timeouts := readings.get(NIC_TIMEOUTS.id):
+            if timeouts.value is None:
+                self._nics.forget_timeouts()
+            else:
+                self._nics.observe_timeouts(timeouts.value)
+        if cgroups := readings.get(MEMORY_CGROUPS.id):
+            self._memory_cgroups = cgroups.value
+        if units := readings.get(UNITS.id):
+            self._restarts.observe(units.value)
+
+    def _observe_event(self, event: Event, begin_ns: int) -> None:
+        # The kernel log's first reading is history. Counted again at every start of ours, old events would
+        # look to Prometheus as if they had just happened.
+        if event.time_ns < begin_ns or event.kind not in self._events:
+            return
+        self._events[event.kind] += 1
+        if event.kind == "nic-reset":
+            self._nics.observe_event(event)
+
+    def samples(self) -> list[Sample]:
+        """All values as of the last moment."""
+        with self._lock:
+            return [*self._node(), *self._sources()]
+
+    def _node(self) -> Iterator[Sample]:
+        yield from self._cores.samples()
+        if self._memory_cgroups:
+            for tree in (self._memory_cgroups.memory, *self._memory_cgroups.others):
+                yield Sample("necroscope_memory_cgroups", (tree.hierarchy, "in_use"), tree.in_use)
+                yield Sample("necroscope_memory_cgroups", (tree.hierarchy, "zombie"), tree.dying)
+        yield from self._softirqs.samples()
+        yield from self._nics.timeout_samples()
+        if self._absences.get(KERNEL_LOG.id) == "":
+            yield from self._nics.reset_samples()
+        for kind, count in self._events.items():
+            yield Sample("necroscope_events_total", (kind,), count)
+        yield from self._restarts.samples()
+
+    def _sources(self) -> Iterator[Sample]:
+        for source, reason in self._absences.items():
+            yield Sample("necroscope_source_up", (source, reason), 0 if reason else 1)
+        for source, cost_ns in self._cost_ns.items():
+            yield Sample("necroscope_source_read_seconds_total", (source,), cost_ns / 1e9)
+
+
+@dataclass(slots=True)
+class _SoftirqMeter:
+    """How long softirq threads were kept waiting."""
+
+    total_ns: int = 0
+    _longest_ns: int | None = None
+    _before: dict[int, int] | None = None  # run delay by pid
+
+    def observe(self, threads: SoftirqThreads | None) -> None:
+        now = None if threads is None else {thread.pid: thread.run_delay_ns for thread in threads}
+        if now is None or self._before is None:
+            self._longest_ns = None
+        else:
+            # A thread not seen before may have waited long before we looked: its delay counts from now on.
+            before = self._before
+            added = [max(delay - before.get(pid, delay), 0) for pid, delay in now.items()]
+            self.total_ns += sum(added)
+            self._longest_ns = max(added, default=0)
+        self._before = now
+
+    def samples(self) -> Iterator[Sample]:
+        if self._before is not None:
+            yield Sample("necroscope_softirq_delay_seconds_total", (), self.total_ns / 1e9)
+        if self._longest_ns is not None:
+            yield Sample("necroscope_softirq_delay_seconds_max", (), self._longest_ns / 1e9)
+
+
+@dataclass(slots=True)
+class _RestartMeter:
+    """Automatic restarts of services since we began."""
+
+    total: int = 0
+    by_unit: dict[str, int] = field(default_factory=dict)
+    _before: dict[str, int] | None = None
+    _is_known: bool = False
+
+    def observe(self, units: Units | None) -> None:
+        self._is_known = units is not None and any(unit.restarts is not None for unit in units)
+        if units is None or not self._is_known:
+            return
+        now = {unit.name: unit.restarts for unit in units if unit.restarts is not None}
+        for name, restarts in now.items() if self._before is not None else ():
+            # A unit that was inactive begins at 0, and so does one that was started by hand meanwhile.
+            before = (self._before or {}).get(name, 0)
+            if added := restarts - before if restarts >= before else restarts:
+                self._count(name, added)
+        self._before = now
+
+    def _count(self, name: str, added: int) -> None:
+        self.total += added
+        series = name if name in self.by_unit or len(self.by_unit) < MOST_UNITS else "other"
+        self.by_unit[series] = self.by_unit.get(series, 0) + added
+
+    def samples(self) -> Iterator[Sample]:
+        if self._is_known:
+            yield Sample("necroscope_unit_restarts_total", (), self.total)
+            for name, restarts in self.by_unit.items():
+                yield Sample("necroscope_unit_restarts_by_unit_total", (name,), restarts)

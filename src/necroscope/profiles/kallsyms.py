@@ -1,0 +1,41 @@
+"""The kernel's symbols, saved once per boot: after a reboot its functions are elsewhere (KASLR)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from necroscope.recording.durable import write_durably
+from necroscope.sources.host import Host
+
+FOLDER = ".kallsyms"
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+def running_kallsyms() -> Path | None:
+    """The running kernel's symbols, where we may see their addresses."""
+    path = Path("/proc/kallsyms")
+    try:
+        with path.open("rb") as file:
+            return path if int(file.readline().split()[0], 16) else None
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def save_kallsyms(host_folder: Path, boot_id: str, needed: set[str]) -> None:
+    """Keep the symbols of this boot, and those of boots that still have segments to be sealed."""
+    folder = host_folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        if path.name not in (boot_id, *needed):
+            path.unlink()
+    live = running_kallsyms()
+    if live and boot_id and not (folder / boot_id).exists():
+        write_durably(folder / boot_id, live.read_bytes())
+
+
+def kallsyms_of(host_folder: Path, boot_id: str) -> Path | None:
+    """The symbols of a boot: the live ones, which know the newest modules, or those that were saved."""
+    if boot_id == Host().word(BOOT_ID):
+        return running_kallsyms()
+    saved = host_folder / FOLDER / boot_id
+    return saved if boot_id and saved.exists() else None

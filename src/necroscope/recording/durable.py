@@ -1,0 +1,43 @@
+"""Files that survive a power cut."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """A file that is there whole or not at all, whatever happens."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def sync_file(path: Path) -> None:
+    """Make the content of a file durable."""
+    _sync(path, os.O_RDONLY)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable."""
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def sync_tree(folder: Path) -> None:
+    """Make all files below a folder durable, and their names."""
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            sync_folder(path)
+        elif path.is_file():
+            sync_file(path)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,68 @@
+"""What the recorder hands its moments to, and what it expects of a profiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from necroscope.model.event import Event
+from necroscope.model.labels import Labels
+from necroscope.recording.clock import Anchor
+from necroscope.recording.sealer import Sealer
+from necroscope.recording.segment import Moment
+from necroscope.recording.writer import Writer
+
+
+class Output(Protocol):
+    """Where a recording goes: segments on disk, or memory until something happens."""
+
+    seconds: float  # the length of a segment
+
+    def begin(self, moment: Moment, anchor: Anchor) -> None:
+        """The first moment, which has all sources."""
+
+    def wants_everything(self) -> bool:
+        """Whether the next moment should hold all sources, because a segment may begin with it."""
+
+    def take(self, moment: Moment, events: Sequence[Event], anchor: Anchor, *, stepped: bool) -> None:
+        """A moment and what happened in it. `stepped`: the wall clock was set just before."""
+
+    def add(self, moment: Moment, events: Sequence[Event]) -> None:
+        """A source that had something to say between two moments."""
+
+    def tick(self) -> Sequence[Event]:
+        """Once a second: what happened to the recording itself."""
+
+    def finish(self) -> None:
+        """The last moment has been taken."""
+
+
+class Profiler(Protocol):
+    """Samples that go with the segments."""
+
+    wants_new_segment: bool  # a capture of its own begins, and a segment has one only
+
+    def begin_segment(self, folder: Path) -> int | None:
+        """Samples belong to this folder from now on; the moment of change where two captures overlap."""
+
+    def tick(self) -> Sequence[Event]:
+        """Once a second: holes that were closed."""
+
+    def is_done_with(self, folder: Path) -> bool:
+        """Whether all samples of a segment that ended are in its folder."""
+
+    def stop(self) -> None:
+        """End the capture and keep what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What segments are made with: where they go, what they are of, and who does the work."""
+
+    folder: Path
+    labels: Labels
+    writer: Writer
+    sealer: Sealer
+    profiler: Profiler | None

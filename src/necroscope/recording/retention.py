@@ -1,0 +1,134 @@
+"""What is kept when room runs out: the newest, and for longer what had events and what was around them.
+
+Segments are ordered by boot and by the recording's clock, not by the wall clock, which may have been set
+back. A cache beside the segments saves reading thousands of descriptions every time; it can be deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from necroscope.recording.durable import write_durably
+from necroscope.recording.store import DESCRIPTION, OPEN
+
+CACHE = ".index.json"
+LARGEST_SHARE = 0.8  # of the file system, whatever the budget says
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much the segments of a host may take, and how old they may get."""
+
+    total_bytes: int = 8 << 30
+    kept_bytes: int = 2 << 30  # of it for segments with events and their neighbours
+    age_seconds: float = 7 * 86400.0
+
+    def on(self, folder: Path) -> Budget:
+        """The budget that the file system has room for."""
+        room = int(shutil.disk_usage(folder).total * LARGEST_SHARE)
+        total = min(self.total_bytes, room)
+        return replace(self, total_bytes=total, kept_bytes=min(self.kept_bytes, total // 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What retention has to know of a segment."""
+
+    name: str
+    stamp: int  # of its description: another one has to be read again
+    boot_id: str
+    begin_monotonic_ns: int
+    end_ns: int  # UTC
+    size_bytes: int
+    kept: bool
+    is_open: bool
+
+
+def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
+    """Remove what is beyond the budget; what is left comes back, oldest first."""
+    entries = in_order(read_entries(folder))
+    doomed = set(beyond(entries, budget.on(folder), now_ns))
+    for entry in doomed:
+        # The description first: what has none is no segment, and cannot be met half gone.
+        with suppress(FileNotFoundError):
+            (folder / entry.name / DESCRIPTION).unlink()
+        shutil.rmtree(folder / entry.name, ignore_errors=True)
+    left = [entry for entry in entries if entry not in doomed]
+    write_durably(folder / CACHE, json.dumps([asdict(entry) for entry in left]).encode())
+    return left
+
+
+def beyond(entries: Sequence[Entry], budget: Budget, now_ns: int) -> Iterator[Entry]:
+    """The segments that must go. Open ones stay."""
+    kept = _with_neighbours(entries)
+    room = budget.kept_bytes
+    for entry in reversed(kept):  # the newest first: they are the last to lose their place
+        room -= entry.size_bytes
+        if room < 0:
+            kept = kept[kept.index(entry) + 1 :]
+            break
+    total = sum(entry.size_bytes for entry in entries)
+    for entry in entries:
+        too_old = now_ns - entry.end_ns > budget.age_seconds * 1e9
+        if entry.is_open or entry in kept or not (too_old or total > budget.total_bytes):
+            continue
+        total -= entry.size_bytes
+        yield entry
+
+
+def _with_neighbours(entries: Sequence[Entry]) -> list[Entry]:
+    places = {
+        near
+        for place, entry in enumerate(entries)
+        if entry.kept
+        for near in (place - 1, place, place + 1)
+        if 0 <= near < len(entries) and entries[near].boot_id == entry.boot_id
+    }
+    return [entries[place] for place in sorted(places)]
+
+
+def in_order(entries: Sequence[Entry]) -> list[Entry]:
+    """Oldest first. Boots follow each other by the last time of day they had: the likeliest to be right."""
+    last: dict[str, int] = defaultdict(int)
+    for entry in entries:
+        last[entry.boot_id] = max(last[entry.boot_id], entry.end_ns)
+    return sorted(
+        entries,
+        key=lambda e: (last[e.boot_id] if e.boot_id else e.end_ns, e.boot_id, e.begin_monotonic_ns, e.name),
+    )
+
+
+def read_entries(folder: Path) -> list[Entry]:
+    """All segments of a host, from the cache where it is right."""
+    known: dict[str, Entry] = {}
+    with suppress(OSError, ValueError, TypeError):
+        known = {row["name"]: Entry(**row) for row in json.loads((folder / CACHE).read_bytes())}
+    entries = []
+    for path in folder.glob(f"[!.]*/{DESCRIPTION}"):
+        with suppress(OSError, ValueError, KeyError, TypeError):  # gone, or damaged: a person must look
+            stamp = path.stat().st_mtime_ns
+            entry = known.get(path.parent.name)
+            current = entry and entry.stamp == stamp and not entry.is_open
+            entries.append(entry if entry and current else _read(path, stamp))
+    return entries
+
+
+def _read(path: Path, stamp: int) -> Entry:
+    document = json.loads(path.read_bytes())
+    files = [file.stat().st_size for file in path.parent.rglob("*") if file.is_file()]
+    return Entry(
+        name=path.parent.name,
+        stamp=stamp,
+        boot_id=document["host"].get("boot_id", ""),
+        begin_monotonic_ns=document["begin_ns"] - document["clock"]["offset_ns"],
+        end_ns=document["end_ns"],
+        size_bytes=sum(files),
+        kept=bool(document.get("kept")),
+        is_open=document["state"] == OPEN,
+    )

@@ -1,0 +1,140 @@
+"""An open segment made into columnar files: by a short-lived child of the recorder, or after a crash.
+
+Everything is written beside the journal and synced before the description says that the segment is sealed;
+only then the journal and perf's file go. A child that is killed at any point leaves a segment that is
+still open, and the next attempt begins anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from necroscope.errors import NecroscopeError, StoreError
+from necroscope.model.event import KEPT_KINDS, Event
+from necroscope.recording.counters import write_counters
+from necroscope.recording.durable import sync_folder, sync_tree, write_durably
+from necroscope.recording.journal import JOURNAL, Journal, read_journal
+from necroscope.recording.segment import Moment
+from necroscope.recording.store import DESCRIPTION, SEALED, StoredSegment, describe_files
+from necroscope.recording.stored_events import EVENTS, write_events
+from necroscope.sources.kernel_log import KERNEL_LOG
+
+COUNTERS = "counters"
+PROFILE = "profile"
+# The capture, the folder for the profile, the boot it is of, and the first and last time that belong to it.
+SealProfile = Callable[[Path, Path, str, int | None, int | None], Mapping[str, Any]]
+
+
+def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_capture: bool = False) -> None:
+    """Seal an open segment. One without a single whole second is removed: there is nothing in it."""
+    folder = segment.folder
+    try:
+        with (folder / JOURNAL).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            journal = read_journal(file.read())
+            for name in (COUNTERS, PROFILE):  # of an attempt that was cut short
+                shutil.rmtree(folder / name, ignore_errors=True)
+            if not journal.moments:
+                shutil.rmtree(folder)
+                return
+            _seal(segment, journal, seal_profile, keep_capture=keep_capture)
+    except BlockingIOError as error:
+        raise StoreError(f"{folder} is still being written, or sealed by somebody else") from error
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be sealed: {error.strerror or error}") from error
+
+
+def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *, keep_capture: bool) -> None:
+    folder = segment.folder
+    (folder / COUNTERS).mkdir()
+    write_counters(folder / COUNTERS, journal.moments)
+    profile = _profile(segment, journal, seal_profile)
+    offset_ns = segment.offset_ns
+    events = [*journal.events, *_lost(profile, journal)]
+    write_events(folder / EVENTS, events, offset_ns)
+    first, last = journal.moments[0].time_ns, journal.moments[-1].time_ns
+    keep_capture = segment.capture.exists() and (keep_capture or "error" in profile)
+    names = [
+        folder / COUNTERS,
+        folder / PROFILE,
+        folder / EVENTS,
+        *([segment.capture] if keep_capture else []),
+    ]
+    document = {
+        **segment.description,
+        "state": SEALED,
+        "begin_ns": min(first, profile.get("begin_ns", first)) + offset_ns,
+        "end_ns": max(last, profile.get("end_ns", last)) + offset_ns,
+        "anchors": [asdict(anchor) for anchor in journal.anchors],
+        "ended": journal.end.why if journal.end else "killed",
+        "sources": _sources(journal.moments),
+        "events": dict(Counter(event.kind for event in events)),
+        "kept": any(event.kind in KEPT_KINDS for event in events),
+        **({"profile": profile} if profile.get("samples") else {"no_profile": profile.get("error", "")}),
+        "files": describe_files(folder, [name for name in names if name.exists()]),
+    }
+    sync_tree(folder)
+    write_durably(folder / DESCRIPTION, json.dumps(document, indent=1).encode())
+    sync_folder(folder)
+    (folder / JOURNAL).unlink()
+    for path in folder.glob("perf.data*"):
+        if not (keep_capture and path == segment.capture):
+            path.unlink()
+
+
+def _profile(segment: StoredSegment, journal: Journal, seal_profile: SealProfile) -> dict[str, Any]:
+    """The facts of the sealed profile; `error` says why there is none, nothing that there are no samples."""
+    folder = segment.folder / PROFILE
+    if not segment.capture.exists():
+        return {}
+    folder.mkdir()
+    clip = journal.clip_begin_ns, journal.clip_end_ns
+    try:
+        facts = dict(seal_profile(segment.capture, folder, segment.boot_id, *clip))
+    except NecroscopeError as error:
+        facts = {"error": error.what}
+    if not facts.get("samples"):
+        shutil.rmtree(folder)
+        return facts if "error" in facts else {}
+    facts["log_clock_error_ns"] = _log_clock_error(facts.pop("lines", []), journal.moments)
+    return facts
+
+
+def _log_clock_error(lines: Sequence[tuple[int, int, str]], moments: Sequence[Moment]) -> int | None:
+    """By how much the times of kernel log lines differ from those that perf saw of the same lines."""
+    logged = {
+        line.text: line.time_ns
+        for moment in moments
+        if (reading := moment.readings.get(KERNEL_LOG.id)) and reading.value
+        for line in reading.value.lines
+    }
+    errors = [logged[text.strip()] - time_ns for time_ns, _, text in lines if text.strip() in logged]
+    return max(errors, key=abs) if errors else None
+
+
+def _lost(profile: Mapping[str, Any], journal: Journal) -> Iterator[Event]:
+    """Samples that the kernel dropped leave a hole that nobody would see."""
+    if lost := max(profile.get("lost_samples") or 0, profile.get("lost_records") or 0):
+        text = f"the kernel dropped {lost:,} records of the profile: its buffers were full"
+        yield Event("capture-gap", journal.moments[-1].time_ns, "lost-samples", text, sequence=lost)
+
+
+def _sources(moments: Sequence[Moment]) -> dict[str, Any]:
+    """How often every source was read, what that cost, and why it gave nothing the last time it did not."""
+    sources: dict[str, Any] = {}
+    for moment in moments:
+        for name, reading in moment.readings.items():
+            row = sources.setdefault(name, {"readings": 0, "absent": 0, "reason": "", "cost_ns": 0})
+            row["readings"] += 1
+            row["cost_ns"] += moment.cost_ns.get(name, 0)
+            if reading.absence is not None:
+                row["absent"] += 1
+                row["reason"] = reading.reason
+    return sources

@@ -1,0 +1,34 @@
+"""How a running recorder is: what it writes, what it could not, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCost:
+    """What one part of the recorder took since it began."""
+
+    part: str  # recorder, perf, sealing
+    cpu_seconds: float
+    resident_bytes: int  # now; 0 where it does not run
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One look at the recorder. Counters count from its start."""
+
+    begin_utc_ns: int
+    moments: int
+    segments_sealed: int
+    segments_waiting: int  # closed, not sealed yet
+    store_bytes: int  # what all segments of this host take, as of the last sealing
+    store_error: str  # why nothing can be written now; empty: it can
+    frames_waiting: int  # in memory, because they cannot be written
+    frames_dropped: int  # gave up, because memory is bounded
+    profiling: str  # how samples are taken: `cycles at 97 Hz`; empty: they are not
+    profiling_error: str  # why not, or what had to be left out
+    perf_starts: int
+    gaps: int
+    gap_seconds: float
+    costs: tuple[OwnCost, ...]

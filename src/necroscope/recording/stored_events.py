@@ -1,0 +1,86 @@
+"""The events of a segment on disk, each with the id by which it can be named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from necroscope import _native
+from necroscope.errors import StoreError, UsageError
+from necroscope.model.event import Event, event_id
+from necroscope.recording.journal import JOURNAL, read_journal
+from necroscope.recording.store import StoredSegment
+from necroscope.recording.tables import Record
+
+EVENTS = "events.parquet"
+LATEST_NS = 600 * 10**9  # after an event; units are looked at every minute, a long stall is told when it ends
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event, when it was by the wall clock, and the segment that has it."""
+
+    id: str
+    utc_ns: int
+    event: Event
+    segment: StoredSegment
+
+
+def write_events(path: Path, events: Sequence[Event], offset_ns: int) -> None:
+    """Write the events of a segment that is being sealed."""
+    record = Record(Event)
+    named = last_told(events, offset_ns)
+    ids, events = list(named), list(named.values())
+    columns = list(zip(*record.rows(events), strict=True)) or [()] * len(record.columns)
+    rows = [(name, kind, list(values)) for (name, kind), values in zip(record.columns, columns, strict=True)]
+    _native.write_table(path, [("id", "text", ids), *rows])
+
+
+def last_told(events: Sequence[Event], offset_ns: int) -> dict[str, Event]:
+    """Events by id. One that lasts is told twice: when it is noticed, and how long it was in the end."""
+    return {event_id(event, event.time_ns + offset_ns): event for event in events}
+
+
+def read_events(segment: StoredSegment) -> list[StoredEvent]:
+    """The events of a segment, in the order of time."""
+    if segment.is_open:
+        try:
+            events = read_journal((segment.folder / JOURNAL).read_bytes()).events
+        except FileNotFoundError:  # not a second old
+            return []
+        named = list(last_told(events, segment.offset_ns).items())
+    elif not (segment.folder / EVENTS).exists():  # an imported capture
+        return []
+    else:
+        named = _read_sealed(segment.folder / EVENTS)
+    found = [StoredEvent(name, event.time_ns + segment.offset_ns, event, segment) for name, event in named]
+    return sorted(found, key=lambda event: (event.utc_ns, event.id))
+
+
+def events_between(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> list[StoredEvent]:
+    """The events of a range of time, in order. An event may be told in the segment after its own."""
+    near = [s for s in segments if s.begin_ns - LATEST_NS < end_ns and s.end_ns + LATEST_NS >= begin_ns]
+    found = [event for segment in near for event in read_events(segment)]
+    return sorted((e for e in found if begin_ns <= e.utc_ns < end_ns), key=lambda e: (e.utc_ns, e.id))
+
+
+def find_event(segments: Sequence[StoredSegment], id: str) -> StoredEvent:
+    """The event with an id."""
+    for segment in reversed(segments):
+        for event in read_events(segment):
+            if event.id == id:
+                return event
+    raise UsageError(f"there is no event '{id}' in the store", hint="necroscope events lists those there are")
+
+
+def _read_sealed(path: Path) -> list[tuple[str, Event]]:
+    try:
+        columns = _native.read_table(path)
+    except OSError as error:
+        hint = "the segment is damaged: remove its folder, or restore it"
+        raise StoreError(f"{path}: {error}", hint=hint) from error
+    names = [name for name, _ in Record(Event).columns if name in columns]
+    rows = zip(*(columns[name] for name in names), strict=True)
+    events = [Event(**dict(zip(names, row, strict=True))) for row in rows]
+    return list(zip(columns["id"], events, strict=True))

@@ -1,0 +1,253 @@
+"""The shipped unit lets the recorder do its work, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from lab.machines.nspawn import Container, why_not
+from tests.deploy import sandbox_probe
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy/systemd"
+UNIT = (DEPLOY / "necroscope.service").read_text()
+README = (DEPLOY / "README.md").read_text()
+CAPABILITIES = re.findall(r"CAP_\w+", next(re.finditer(r"^AmbientCapabilities=.*$", UNIT, re.MULTILINE))[0])
+PARANOID = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+# What systemd-nspawn takes away, and a unit on a real node has.
+LIKE_A_NODE = ("--system-call-filter=perf_event_open syslog", "--capability=CAP_PERFMON,CAP_SYSLOG")
+
+PROBE = """
+[Service]
+Type=oneshot
+Restart=no
+ExecStart=
+ExecStart=/usr/bin/python3 /run/probe.py
+StandardOutput=truncate:/run/probe.json
+"""
+# By way of a shell: Python may be in root's home, where systemd itself does not look as the unit's user.
+DOCTOR = f"""
+[Service]
+Type=oneshot
+Restart=no
+ExecStart=
+ExecStart=/bin/sh -c "exec {sys.executable} -m necroscope doctor -d 1s --json"
+StandardOutput=truncate:/run/probe.json
+SuccessExitStatus=1
+"""
+WITHOUT_SANDBOX = "[Service]\nStateDirectory=necroscope\n"
+
+# Has a child, as the recorder has perf; both write down the signals they get.
+FAMILY = """
+import os, signal, subprocess, sys, time
+def note(who):
+    def handle(number, frame):
+        with open("/var/lib/necroscope/signals", "a") as file:
+            file.write(f"{who} {signal.Signals(number).name}\\n")
+        if number == signal.SIGTERM and who == "main":
+            time.sleep(0.5)
+            child.send_signal(signal.SIGINT)
+            child.wait()
+            sys.exit(0)
+        if number == signal.SIGINT:
+            sys.exit(0)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, handle)
+if len(sys.argv) > 1:
+    note("child")
+else:
+    child = subprocess.Popen([sys.executable, __file__, "child"])
+    time.sleep(0.3)
+    note("main")
+    open("/var/lib/necroscope/ready", "w").close()
+while True:
+    signal.pause()
+"""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A container that permits what a node permits, and the unit on it."""
+
+    machine: Container
+    alone: dict[str, str] = field(default_factory=dict)  # what the container itself forbids, and how
+
+    def run(self, command: str) -> str:
+        ran = self.machine.run(["sh", "-c", command])
+        log = self.machine.run(["journalctl", "--no-pager", "-n", "20"]).stdout if ran.returncode else ""
+        assert ran.returncode == 0, f"{command}: {ran.stderr}{log}"
+        return ran.stdout
+
+    def put(self, path: str, text: str) -> None:
+        target = self.machine.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        target.chmod(0o644)
+
+    def start(self, unit: str, *changes: str) -> str:
+        """What a unit prints, with its settings changed; it ends by itself."""
+        self.put(f"run/systemd/system/{unit}.d/probe.conf", "".join(changes))
+        self.run(f"rm -f /run/probe.json; systemctl daemon-reload; systemctl start {unit}")
+        return (self.machine.root / "run/probe.json").read_text()
+
+    def probe(self, unit: str = "necroscope.service", change: str = "") -> dict[str, str]:
+        results = json.loads(self.start(unit, PROBE, change))
+        return {**results["needed"], **results["forbidden"]}
+
+    def lost(self, change: str) -> set[str]:
+        """What is needed and no longer works with a setting changed."""
+        results = self.probe(change=change)
+        return {name for name in sandbox_probe.NEEDED if results[name] and not self.alone[name]}
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Node]:
+    if reason := why_not():
+        pytest.skip(f"no container: {reason}")
+    if not shutil.which("perf"):
+        pytest.skip("perf is not installed: apt-get install linux-perf")
+    units = {
+        "necroscope.service": UNIT.replace("StartLimitBurst=5", "StartLimitBurst=1000"),
+        "alone.service": WITHOUT_SANDBOX,
+    }
+    with Container(units=units, extra=LIKE_A_NODE) as machine:
+        node = Node(machine)
+        node.put("run/sysusers.conf", (DEPLOY / "necroscope.sysusers.conf").read_text())
+        node.put("run/probe.py", Path(sandbox_probe.__file__).read_text())
+        node.run("systemd-sysusers /run/sysusers.conf")
+        node.run("mknod -m 644 /dev/kmsg c 1 11; mount -t tracefs tracefs /sys/kernel/tracing")
+        node.run("umask 077; echo a map >/tmp/perf-4242.map")
+        node.alone.update(node.probe("alone.service"))
+        node.run("rm -r /var/lib/necroscope")
+        yield node
+
+
+@pytest.fixture(scope="module")
+def results(node: Node) -> dict[str, str]:
+    return node.probe()
+
+
+def test_systemd_understands_every_line(tmp_path: Path) -> None:
+    # The command may not be installed here, and whether it exists is part of what systemd verifies.
+    unit = tmp_path / "necroscope.service"
+    unit.write_text(
+        re.sub(r"^ExecStart=/usr/bin/necroscope", "ExecStart=/bin/true", UNIT, flags=re.MULTILINE)
+    )
+    ran = subprocess.run(["systemd-analyze", "verify", unit], check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_its_exposure_stays_low() -> None:
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=32", "--no-pager"]
+    unit = DEPLOY / "necroscope.service"
+    ran = subprocess.run([*command, unit], check=False, capture_output=True, text=True)
+    if "--offline" in ran.stderr:
+        pytest.skip(f"systemd-analyze is too old: {ran.stderr.strip()}")
+    assert ran.returncode == 0, ran.stdout[-200:]
+
+
+def test_capabilities_are_bounded_and_explained() -> None:
+    bounding = re.findall(r"^CapabilityBoundingSet=(.*)$", UNIT, re.MULTILINE)
+    assert bounding == [" ".join(CAPABILITIES)]
+    for capability in CAPABILITIES:
+        assert re.search(rf"^# {capability} ", UNIT, re.MULTILINE)
+        assert re.search(rf"^\| `{capability}` \|", README, re.MULTILINE)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("what", sandbox_probe.NEEDED)
+def test_the_recorder_can(what: str, node: Node, results: dict[str, str]) -> None:
+    if node.alone[what]:
+        pytest.skip(f"the container itself forbids it: {node.alone[what]}")
+    if what in ("samples", "tracepoints") and PARANOID > 2:
+        pytest.skip(f"kernel.perf_event_paranoid is {PARANOID}: README.md says what to do about it")
+    assert results[what] == ""
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("what", sandbox_probe.FORBIDDEN)
+def test_the_recorder_cannot(what: str, node: Node, results: dict[str, str]) -> None:
+    assert results[what] != ""
+    if node.alone[what]:
+        pytest.skip(f"the container itself forbids it too: {node.alone[what]}")
+
+
+@pytest.mark.servers
+def test_every_source_gives_what_it_gives_to_root(node: Node) -> None:
+    sandboxed, free = (
+        json.loads(node.start(unit, DOCTOR)) for unit in ("necroscope.service", "alone.service")
+    )
+    assert sandboxed["not_checked"] == free["not_checked"]
+
+
+OTHERS = {"programs of others", "files of others"}
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(
+    ("capability", "at_least", "at_most"),
+    [
+        ("CAP_PERFMON", {"samples", "tracepoints"}, set()),
+        ("CAP_SYSLOG", {"kernel log", "syslog call", "kernel symbols"}, set()),
+        # New kernels show the memory maps to CAP_PERFMON.
+        ("CAP_SYS_PTRACE", OTHERS, {"memory maps of others"}),
+        ("CAP_DAC_READ_SEARCH", {"tracepoints", "JIT symbols"}, set()),
+    ],
+)
+def test_no_capability_is_superfluous(
+    capability: str, at_least: set[str], at_most: set[str], node: Node
+) -> None:
+    sysctl = {"CAP_PERFMON": "perf_event_paranoid", "CAP_SYSLOG": "dmesg_restrict"}.get(capability)
+    if sysctl and int(Path(f"/proc/sys/kernel/{sysctl}").read_text()) < 1:
+        pytest.skip(f"kernel.{sysctl} is lax here: everybody may")
+    rest = " ".join(one for one in CAPABILITIES if one != capability)
+    change = "".join(f"{name}=\n{name}={rest}\n" for name in ("AmbientCapabilities", "CapabilityBoundingSet"))
+    lost = node.lost(change)
+    possible = {name for name in at_least if not node.alone[name]}
+    assert possible <= lost <= at_least | at_most
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        ("PrivateTmp=yes", {"JIT symbols"}),
+        ("DynamicUser=yes", {"JIT symbols"}),
+        ("PrivateDevices=yes", {"kernel log"}),
+        ("ProtectKernelLogs=yes", {"kernel log", "syslog call", "kernel symbols"}),
+        ("ProtectKernelTunables=yes", {"kernel symbols"}),
+        ("SystemCallFilter=~perf_event_open", {"samples", "tracepoints"}),
+        ("SystemCallFilter=~syslog", {"syslog call"}),
+        ("LimitMEMLOCK=64K", {"samples", "tracepoints"}),
+        ("Environment=TMPDIR=/tmp", {"temporary files"}),
+    ],
+)
+def test_what_is_left_open_is_needed(change: str, lost: set[str], node: Node) -> None:
+    if "MEMLOCK" in change and PARANOID < 0:
+        pytest.skip("kernel.perf_event_paranoid is lax here: nothing is limited")
+    assert node.lost(f"{change}\n") == {name for name in lost if not node.alone[name]}
+
+
+@pytest.mark.servers
+def test_a_stop_goes_to_the_recorder_first_and_a_reload_to_it_alone(node: Node) -> None:
+    node.put("run/family.py", FAMILY)
+    drop_in = "[Service]\nExecStart=\nExecStart=/usr/bin/python3 /run/family.py\n"
+    node.put("run/systemd/system/necroscope.service.d/probe.conf", drop_in)
+    node.run("systemctl daemon-reload; systemctl start necroscope.service")
+    state = node.machine.root / "var/lib/necroscope"
+    deadline = time.monotonic() + 10
+    while not (state / "ready").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    node.run("systemctl reload necroscope.service; sleep 0.2; systemctl stop necroscope.service")
+    signals = (state / "signals").read_text().splitlines()
+    assert signals == ["main SIGHUP", "main SIGTERM", "child SIGINT"]
+    assert node.run("systemctl show -P Result necroscope.service") == "success\n"

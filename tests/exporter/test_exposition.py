@@ -1,0 +1,126 @@
+"""The text is what Prometheus reads, and the documentation has every metric."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from necroscope import __version__
+from necroscope.exporter.exposition import render
+from necroscope.exporter.families import FAMILIES
+from necroscope.exporter.meter import Meter
+from necroscope.model.event import Event
+from necroscope.recording.status import OwnCost, Status
+from necroscope.sources.cores import CORES
+from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.sources.nic_timeouts import NIC_TIMEOUTS, QueueTimeouts
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
+from necroscope.sources.units import UNITS, Unit
+from tests.exporter.exposition_parser import parse
+from tests.segments import BEGIN_NS, core_seconds, kernel_log, segment_of
+
+DOCS = Path(__file__).parents[2] / "docs/metrics.md"
+NASTY = 'a\\b"c\nd{e="f"}é'
+STATUS = Status(
+    begin_utc_ns=1_776_247_331_500_000_000,
+    moments=120,
+    segments_sealed=3,
+    segments_waiting=1,
+    store_bytes=8 << 30,
+    store_error="",
+    frames_waiting=0,
+    frames_dropped=2,
+    profiling="cycles at 97 Hz",
+    profiling_error="",
+    perf_starts=1,
+    gaps=1,
+    gap_seconds=1.25e-7,
+    costs=(OwnCost("recorder", 1.5, 40 << 20), OwnCost("perf", 0.25, 14 << 20)),
+)
+
+
+def full_meter() -> Meter:
+    """One that has something to say in every family."""
+    threads = (SoftirqThread(10, "ksoftirqd/0", 0, 5),)
+    restarted = tuple(
+        (Unit(NASTY, "", "active", "running", n, "", "always", 0.1, 0, 0, "", "", ""),) for n in range(2)
+    )
+    count = HierarchyCount("memory (v1)", 1, 3, 2, 1, "")
+    segment = segment_of(
+        {
+            CORES: core_seconds(["system"], ["idle"]),
+            SOFTIRQ_THREADS: [threads, threads],
+            UNITS: restarted,
+            KERNEL_LOG: [kernel_log()] * 2,
+            NIC_TIMEOUTS: [(QueueTimeouts("eth0", "ena", 0, 1),)] * 2,
+            MEMORY_CGROUPS: [MemoryCgroups(count, (), None)] * 2,
+        }
+    )
+    meter = Meter(kernel_ratio=0.7, busy_ratio=0.95, per_core=True)
+    meter.observe(segment.moments[0], ())
+    meter.observe(segment.moments[1], [Event("nic-reset", BEGIN_NS, "", "", device=NASTY)])
+    return meter
+
+
+def test_every_family_is_rendered_as_it_is_declared() -> None:
+    families = parse(render(full_meter(), STATUS))
+    assert list(families) == [family.name for family in FAMILIES]
+    for family in FAMILIES:
+        parsed = families[family.name]
+        assert (parsed.kind, parsed.help, parsed.labels) == (family.kind, family.help, family.labels)
+
+
+def test_label_values_come_back_as_they_were() -> None:
+    families = parse(render(full_meter(), STATUS))
+    assert families["necroscope_unit_restarts_by_unit_total"].values == {(NASTY,): 1}
+    assert families["necroscope_nic_resets_total"].values == {("eth0", "ena"): 0, (NASTY, ""): 1}
+    assert families["necroscope_build_info"].values == {(__version__,): 1}
+
+
+def test_the_recorder_itself() -> None:
+    families = parse(render(full_meter(), STATUS))
+    values = {name: parsed.values.get(()) for name, parsed in families.items()}
+    assert values["necroscope_recorder_start_time_seconds"] == 1_776_247_331.5
+    assert values["necroscope_store_bytes"] == 8 << 30
+    assert values["necroscope_store_writable"] == values["necroscope_profiling"] == 1
+    assert values["necroscope_capture_gap_seconds_total"] == 1.25e-7
+    assert families["necroscope_own_cpu_seconds_total"].values == {("recorder",): 1.5, ("perf",): 0.25}
+
+
+def test_without_anything_seen_there_is_no_number_made_up() -> None:
+    families = parse(render(Meter(kernel_ratio=0.7, busy_ratio=0.95)))
+    assert set(families) == {"necroscope_build_info", "necroscope_events_total"}
+
+
+def test_names_follow_the_conventions() -> None:
+    for family in FAMILIES:
+        assert re.fullmatch(r"necroscope_[a-z_]+", family.name)
+        assert family.name.endswith("_total") == (family.kind == "counter")
+        assert not re.search(r"_(ms|milliseconds|percent|kb|mb|ns)(_|$)", family.name), "base units"
+        assert not {"le", "quantile", "job", "instance"} & set(family.labels)
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_the_documentation_has_every_metric_and_no_other() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|(.*?)\| (.*) \|$", DOCS.read_text(), re.MULTILINE)
+    documented = {name: (kind, tuple(re.findall(r"\w+", labels)), text) for name, kind, labels, text in rows}
+    assert documented == {family.name: (family.kind, family.labels, family.help) for family in FAMILIES}
+    assert len(rows) == len(documented)
+    mentioned = set(re.findall(r"\bnecroscope_\w+", DOCS.read_text()))
+    assert mentioned == set(documented)
+
+
+def test_promtool_finds_nothing_wrong() -> None:
+    promtool = shutil.which("promtool")
+    if not promtool:
+        pytest.skip("promtool is not installed: apt-get install prometheus")
+    text = render(full_meter(), STATUS)
+    ran = subprocess.run(
+        [promtool, "check", "metrics"], input=text, check=False, capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

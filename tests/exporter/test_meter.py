@@ -1,0 +1,227 @@
+"""The numbers are right, bounded, and absent where nothing could be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from necroscope.exporter.meter import Meter
+from necroscope.exporter.nic_meter import MOST_DEVICES
+from necroscope.model.event import EVENT_KINDS, Event
+from necroscope.model.reading import Absence, Reading
+from necroscope.recording.core_shares import shares_by_core
+from necroscope.recording.segment import Segment
+from necroscope.sources.cores import CORES, Cores
+from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.sources.nic_timeouts import NIC_TIMEOUTS, QueueTimeouts
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
+from necroscope.sources.units import UNITS, Unit
+from tests.segments import BEGIN_NS, core_seconds, kernel_log, segment_of
+
+REFUSED: Reading[Any] = Reading(absence=Absence.NOT_PERMITTED, detail="no")
+RESETS = "necroscope_nic_resets_total"
+
+
+def observed(segment: Segment, events: Sequence[Event] = (), *, per_core: bool = False) -> Meter:
+    """A meter that saw a segment; the events come with its last moment."""
+    meter = Meter(kernel_ratio=0.7, busy_ratio=0.95, per_core=per_core)
+    for moment in segment.moments[:-1]:
+        meter.observe(moment, ())
+    meter.observe(segment.moments[-1], events)
+    return meter
+
+
+def values(meter: Meter, family: str) -> dict[tuple[str, ...], float]:
+    return {sample.labels: sample.value for sample in meter.samples() if sample.family == family}
+
+
+def value(meter: Meter, family: str) -> float:
+    return values(meter, family)[()]
+
+
+def unit(name: str, restarts: int | None) -> Unit:
+    return Unit(name, "", "active", "running", restarts, "", "always", 0.1, 0, 0, "", "", "")
+
+
+def reset(second: float, phase: str = "stall", device: str = "eth0", driver: str = "ena") -> Event:
+    time_ns = BEGIN_NS + int(second * 1e9)
+    return Event("nic-reset", time_ns, "rule", "line", phase=phase, device=device, driver=driver)
+
+
+def test_saturated_seconds_by_what_filled_them() -> None:
+    cores = core_seconds(
+        ["system", "system=60,softirq=10,user=30", "idle", "idle"],
+        ["user", "user=60,system=35,idle=5", "user=90,idle=10", "user=50,nice=50"],
+        ["steal", "steal=50,user=50", "steal=49,user=51", "idle"],
+        ["idle", "idle", "iowait", "system=69,idle=31"],
+    )
+    meter = observed(segment_of({CORES: cores}))
+    seconds = values(meter, "necroscope_core_saturated_seconds_total")
+    assert seconds == {("kernel",): 2.0, ("user",): 4.0, ("steal",): 2.0}
+    assert value(meter, "necroscope_cores_saturated") == 1
+    assert value(meter, "necroscope_cores") == 4
+
+
+def test_the_fullest_core_of_the_last_second_as_recorded_shares_have_it() -> None:
+    cores = core_seconds(["system", "softirq=40,user=20,idle=40"], ["user", "irq=30,steal=25,iowait=45"])
+    segment = segment_of({CORES: cores})
+    meter = observed(segment)
+    last = [shares[-1] for shares in shares_by_core(segment).values()]
+    for what in ("kernel", "busy", "softirq", "steal"):
+        most = max(getattr(shares, what) for shares in last)
+        assert value(meter, f"necroscope_core_{what}_ratio_max") == pytest.approx(most)
+
+
+def test_one_reading_of_the_cores_has_no_rate_and_zero_seconds() -> None:
+    meter = observed(segment_of({CORES: core_seconds(["idle"])[:1]}))
+    assert values(meter, "necroscope_core_saturated_seconds_total") == {
+        ("kernel",): 0,
+        ("user",): 0,
+        ("steal",): 0,
+    }
+    assert not values(meter, "necroscope_core_kernel_ratio_max")
+    assert not values(meter, "necroscope_cores_saturated")
+
+
+def test_what_can_no_longer_be_read_is_not_shown_as_it_was() -> None:
+    cores = core_seconds(["system"])
+    meter = observed(segment_of({CORES: [*cores, REFUSED]}))
+    assert {sample.family for sample in meter.samples()} == {
+        "necroscope_events_total",
+        "necroscope_source_up",
+        "necroscope_source_read_seconds_total",
+    }
+    assert values(meter, "necroscope_source_up") == {("cores", "not_permitted"): 0}
+    # Once it is back, the time between is not counted; what was counted is kept.
+    for moment in segment_of({CORES: core_seconds(["idle"])}).moments:
+        meter.observe(moment, ())
+    assert values(meter, "necroscope_core_saturated_seconds_total")[("kernel",)] == 1.0
+
+
+def test_a_moment_without_the_cores_changes_nothing_about_them() -> None:
+    meter = observed(segment_of({CORES: core_seconds(["system"])}))
+    before = meter.samples()
+    meter.observe(segment_of({KERNEL_LOG: [kernel_log()]}).moments[0], ())
+    after = [sample for sample in meter.samples() if "kernel-log" not in sample.labels]
+    assert after == before
+
+
+def test_counters_of_a_core_do_not_step_back() -> None:
+    def cores(idle: int, iowait: int) -> Cores:
+        return tuple(replace(core, idle=idle, iowait=iowait) for core in core_seconds(["system"])[-1])
+
+    steps = [cores(1000, 500), cores(1100, 499), cores(1099, 500)]
+    meter = observed(segment_of({CORES: steps}), per_core=True)
+    family = "necroscope_core_seconds_total"
+    assert values(meter, family)[("0", "idle")] == 11.0
+    assert values(meter, family)[("0", "iowait")] == 5.0
+    # A core that begins again is shown as it is.
+    meter = observed(segment_of({CORES: [*steps, cores(3, 0)]}), per_core=True)
+    assert values(meter, family)[("0", "idle")] == 0.03
+    assert not values(observed(segment_of({CORES: steps})), family)
+
+
+def test_softirq_delay_of_all_threads_and_the_longest() -> None:
+    def threads(*delays_ms: int) -> tuple[SoftirqThread, ...]:
+        return tuple(
+            SoftirqThread(n, f"ksoftirqd/{n}", n, delay * 10**6) for n, delay in enumerate(delays_ms)
+        )
+
+    steps = [threads(100, 200), threads(600, 300), threads(700, 300, 9000), threads(700, 100, 9250)]
+    meter = observed(segment_of({SOFTIRQ_THREADS: steps}))
+    assert value(meter, "necroscope_softirq_delay_seconds_total") == pytest.approx(0.95)
+    assert value(meter, "necroscope_softirq_delay_seconds_max") == pytest.approx(0.25)
+    assert not values(
+        observed(segment_of({SOFTIRQ_THREADS: [*steps, REFUSED]})), "necroscope_softirq_delay_seconds_total"
+    )
+
+
+def test_memory_cgroups_by_state() -> None:
+    count = HierarchyCount("memory (v1)", 1, 68680, 680, 68000, "")
+    other = HierarchyCount("unified (v2)", 2, 12, 10, 2, "")
+    meter = observed(segment_of({MEMORY_CGROUPS: [MemoryCgroups(count, (other,), None)]}))
+    assert values(meter, "necroscope_memory_cgroups") == {
+        ("memory (v1)", "in_use"): 680,
+        ("memory (v1)", "zombie"): 68000,
+        ("unified (v2)", "in_use"): 10,
+        ("unified (v2)", "zombie"): 2,
+    }
+
+
+def test_the_lines_of_one_reset_count_once() -> None:
+    queues = (QueueTimeouts("eth0", "ena", 0, 2), QueueTimeouts("eth0", "ena", 1, 3))
+    segment = segment_of({NIC_TIMEOUTS: [queues], KERNEL_LOG: [kernel_log()]})
+    assert values(observed(segment), RESETS) == {("eth0", "ena"): 0}
+    events = [
+        *(reset(1), reset(1.1), reset(1.2, "reset"), reset(2, "done")),
+        *(reset(5), reset(6, "failed"), reset(7, "reset", driver="")),
+        reset(30),
+        *(reset(31, "done"), reset(32, "done")),
+        reset(5, device="eth1"),
+    ]
+    meter = observed(segment, events)
+    assert values(meter, RESETS) == {("eth0", "ena"): 3, ("eth1", "ena"): 1}
+    assert values(meter, "necroscope_nic_timeouts_total") == {("eth0", "ena"): 5}
+    assert values(meter, "necroscope_events_total")[("nic-reset",)] == 11
+
+
+def test_resets_are_unknown_without_the_kernel_log() -> None:
+    queues = (QueueTimeouts("eth0", "ena", 0, 2),)
+    meter = observed(segment_of({NIC_TIMEOUTS: [queues], KERNEL_LOG: [REFUSED]}))
+    assert not values(meter, RESETS)
+
+
+def test_made_up_devices_do_not_make_series_without_end() -> None:
+    events = [reset(n * 60, device=f"eth{n}") for n in range(1000)]
+    resets = values(observed(segment_of({KERNEL_LOG: [kernel_log()]}), events), RESETS)
+    assert len(resets) == MOST_DEVICES + 1
+    assert sum(resets.values()) == 1000
+    assert resets[("other", "")] == 1000 - MOST_DEVICES
+
+
+def test_every_kind_of_event_is_there_and_history_is_not_counted() -> None:
+    old = [reset(-1), Event("oom-kill", BEGIN_NS - 1, "rule", "old")]
+    new = [Event("oom-kill", BEGIN_NS, "rule", "new"), Event("unheard-of", BEGIN_NS, "", "")]
+    meter = observed(segment_of({KERNEL_LOG: [kernel_log()]}), [*old, *new])
+    expected = dict.fromkeys(((kind,) for kind in EVENT_KINDS), 0) | {("oom-kill",): 1}
+    assert values(meter, "necroscope_events_total") == expected
+    assert not values(meter, RESETS)
+
+
+def test_restarts_of_units() -> None:
+    steps = [
+        (unit("a.service", 5), unit("b.service", 7), unit("old.service", None)),
+        (unit("a.service", 8), unit("b.service", 2), unit("new.service", 1)),
+        (unit("a.service", 8),),
+        REFUSED,
+        (unit("a.service", 9), unit("c.service", 0)),
+    ]
+    meter = observed(segment_of({UNITS: steps}))
+    assert value(meter, "necroscope_unit_restarts_total") == 3 + 2 + 1 + 1
+    by_unit = values(meter, "necroscope_unit_restarts_by_unit_total")
+    assert by_unit == {("a.service",): 4, ("b.service",): 2, ("new.service",): 1}
+
+
+def test_units_keep_their_series_and_the_rest_is_other() -> None:
+    steps = [tuple(unit(f"{n}.service", second) for n in range(30)) for second in range(3)]
+    meter = observed(segment_of({UNITS: steps}))
+    by_unit = values(meter, "necroscope_unit_restarts_by_unit_total")
+    assert len(by_unit) == 21
+    assert by_unit[("other",)] == 20
+    assert sum(by_unit.values()) == value(meter, "necroscope_unit_restarts_total") == 60
+
+
+def test_an_old_systemd_does_not_count_restarts() -> None:
+    meter = observed(segment_of({UNITS: [(unit("a.service", None),)] * 2}))
+    assert not values(meter, "necroscope_unit_restarts_total")
+
+
+def test_sources_and_what_they_cost() -> None:
+    meter = observed(segment_of({CORES: core_seconds(["idle"] * 4), UNITS: [(), REFUSED]}))
+    assert values(meter, "necroscope_source_up") == {("cores", ""): 1, ("units", "not_permitted"): 0}
+    cost = values(meter, "necroscope_source_read_seconds_total")
+    assert cost == {("cores",): pytest.approx(5e-6), ("units",): pytest.approx(2e-6)}
