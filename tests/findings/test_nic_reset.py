@@ -3,7 +3,7 @@ from __future__ import annotations
 from necroscope.findings.nic_reset import ADVICE, nic_reset
 from necroscope.model.finding import Severity
 from necroscope.sources.kernel_log import KERNEL_LOG
-from necroscope.sources.nic_counters import NIC_COUNTERS, DeviceCounters
+from necroscope.sources.nic_counters import NIC_COUNTERS, Counter, DeviceCounters
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS, QueueTimeouts
 from tests.segments import evidence, kernel_log, look, segment_of
@@ -70,7 +70,13 @@ def test_a_good_end_alone_is_no_trouble() -> None:
 def test_counters_that_rise_while_looking() -> None:
     def device(resets: int, timeouts: int) -> tuple[DeviceCounters, ...]:
         return (
-            DeviceCounters("eth0", "ena", "2.10.0", "", (("total_resets", resets), ("tx_timeout", timeouts))),
+            DeviceCounters(
+                "eth0",
+                "ena",
+                "2.10.0",
+                "",
+                (Counter("total_resets", resets), Counter("tx_timeout", timeouts)),
+            ),
         )
 
     quiet = kernel_log()

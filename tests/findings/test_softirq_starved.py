@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from necroscope.findings.softirq_starved import softirq_starved
 from necroscope.model.finding import Severity
-from necroscope.sources.interrupts import INTERRUPTS, Interrupt
+from necroscope.sources.interrupts import INTERRUPTS, CoreCount, Interrupt
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread, SoftirqThreads
 from necroscope.sources.softirqs import SOFTIRQS, CoreSoftirqs
@@ -47,7 +47,8 @@ def standing_still(interrupts_per_second: int, runs_per_second: int, napi_thread
             SOFTIRQ_THREADS: [threads(0, 0) + extra for _ in seconds],
             SOFTIRQS: [(CoreSoftirqs(1, 1000 + runs_per_second * s, 0, 0),) for s in seconds],
             INTERRUPTS: [
-                (Interrupt(41, "eth0-Tx-Rx-1", ((1, 7 + interrupts_per_second * s),)),) for s in seconds
+                (Interrupt(41, "eth0-Tx-Rx-1", (CoreCount(1, 7 + interrupts_per_second * s),)),)
+                for s in seconds
             ],
             NIC_QUEUES: [(QUEUE,)] * len(seconds),
         }

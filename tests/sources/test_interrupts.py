@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from necroscope.sources.interrupts import INTERRUPTS, Interrupt, parse_interrupts
+from necroscope.sources.interrupts import INTERRUPTS, CoreCount, Interrupt, parse_interrupts
 from tests.sources.conftest import Tree
 
 TWO_CORES = """\
@@ -31,19 +31,19 @@ Err:          0
 
 def test_devices_by_number_and_only_they() -> None:
     assert parse_interrupts(TWO_CORES) == (
-        Interrupt(0, "timer", ((0, 93),)),
+        Interrupt(0, "timer", (CoreCount(0, 93),)),
         Interrupt(9, "acpi", ()),
-        Interrupt(16, "PCIe PME, aerdrv, Intel HDA", ((1, 12),)),
-        Interrupt(24, "ACPI:Ged", ((0, 1),)),
+        Interrupt(16, "PCIe PME, aerdrv, Intel HDA", (CoreCount(1, 12),)),
+        Interrupt(24, "ACPI:Ged", (CoreCount(0, 1),)),
         Interrupt(25, "", ()),
-        Interrupt(38, "virtio2-input.0", ((1, 17514),)),
+        Interrupt(38, "virtio2-input.0", (CoreCount(1, 17514),)),
     )
 
 
 def test_arm() -> None:
     assert parse_interrupts(ARM) == (
-        Interrupt(11, "arch_timer", ((0, 12345), (1, 23456))),
-        Interrupt(14, "eth0-Tx-Rx-0", ((1, 7),)),
+        Interrupt(11, "arch_timer", (CoreCount(0, 12345), CoreCount(1, 23456))),
+        Interrupt(14, "eth0-Tx-Rx-0", (CoreCount(1, 7),)),
     )
 
 
@@ -60,7 +60,7 @@ def test_arm() -> None:
 )
 def test_names_behind_every_chip(description: str, name: str) -> None:
     (interrupt,) = parse_interrupts(f"      CPU0\n 40:  5  {description}\n")
-    assert interrupt == Interrupt(40, name, ((0, 5),))
+    assert interrupt == Interrupt(40, name, (CoreCount(0, 5),))
 
 
 def test_96_cores_of_which_one_is_offline() -> None:
@@ -68,7 +68,7 @@ def test_96_cores_of_which_one_is_offline() -> None:
     head = "     " + "".join(f"{f'CPU{core}':>10} " for core in cores)
     row = " 77: " + "".join(f"{core if core in (41, 96) else 0:>10} " for core in cores)
     text = f"{head}\n{row} PCI-MSI 77-edge      eth0-Tx-Rx-31\nERR:          0\n"
-    assert parse_interrupts(text) == (Interrupt(77, "eth0-Tx-Rx-31", ((41, 41), (96, 96))),)
+    assert parse_interrupts(text) == (Interrupt(77, "eth0-Tx-Rx-31", (CoreCount(41, 41), CoreCount(96, 96))),)
 
 
 @pytest.mark.parametrize(

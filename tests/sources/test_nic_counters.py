@@ -13,7 +13,14 @@ import pytest
 
 from necroscope.model.reading import Absence
 from necroscope.sources.host import Host
-from necroscope.sources.nic_counters import DRVINFO, MOST_COUNTERS, NIC_COUNTERS, DeviceCounters, parse_names
+from necroscope.sources.nic_counters import (
+    DRVINFO,
+    MOST_COUNTERS,
+    NIC_COUNTERS,
+    Counter,
+    DeviceCounters,
+    parse_names,
+)
 from tests.sources.conftest import Deny, Tree
 
 GDRVINFO, GSTRINGS, GSTATS = 0x03, 0x1B, 0x1D
@@ -59,7 +66,7 @@ def live(tree: Tree) -> Host:
 def test_names_and_values_in_the_order_of_the_driver(live: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "ioctl", driver(COUNTERS))
     assert NIC_COUNTERS.open(live)().value == (
-        DeviceCounters("eth0", "ena", "2.13.0g", "fw-1", tuple(COUNTERS.items())),
+        DeviceCounters("eth0", "ena", "2.13.0g", "fw-1", tuple(map(Counter._make, COUNTERS.items()))),
     )
 
 
