@@ -15,7 +15,6 @@ from pathlib import Path
 from necroscope.errors import NecroscopeError, UsageError
 from necroscope.exporter.exposition import render
 from necroscope.exporter.meter import Meter
-from necroscope.exporter.server import MetricsServer, parse_listen
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.findings.watch import Watch
 from necroscope.model.event import Event
@@ -42,6 +41,7 @@ from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
 
 CAPTURE = ".capture"
+LOOK_EVERY_NS = 5 * 10**9  # at itself: what the metrics show of the recorder
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -74,6 +74,7 @@ class Agent:
         )
         self._begin_utc_ns = time.time_ns()
         self._reloading = False
+        self._look_ns = 0
         self._told: dict[str, str] = {}
         self._sealer = Sealer(self._seal_command())
         self._writer = Writer()
@@ -123,7 +124,7 @@ class Agent:
             return None, None
         capture = Capture(folder / CAPTURE, orders.host, rate, perf=orders.perf, flight=orders.flight)
         if orders.flight:
-            return capture, FlightCapture(capture)
+            return capture, FlightCapture(capture, folder / CAPTURE)
         return capture, SegmentCapture(capture, folder / CAPTURE)
 
     def _seal_command(self) -> list[str]:
@@ -146,12 +147,14 @@ class Agent:
 
     def _observe(self, moment: Moment, events: Sequence[Event]) -> None:
         self._meter.observe(moment, events)
-        self.status = self._look()
+        if moment.time_ns >= self._look_ns:
+            self._look_ns = moment.time_ns + LOOK_EVERY_NS
+            self.status = self._look()
         for event in events:
             self._orders.say(f"{event.kind}: {event.text}")
-        self._tell("the store", self.status.store_error)
+        self._tell("the store", self._writer.error)
         self._tell("sealing", self._sealer.error)
-        self._tell("samples", self.status.profiling_error)
+        self._tell("samples", self._capture.error if self._capture else "")
         if self._reloading:
             self._reloading = False
             self._reload()
@@ -206,6 +209,9 @@ class Agent:
         if not self._settings.listen:
             yield
             return
+        # Imported here: the standard library's HTTP takes 4 MB of a recorder that nobody scrapes.
+        from necroscope.exporter.server import MetricsServer, parse_listen
+
         try:
             address = parse_listen(self._settings.listen)
             server = MetricsServer(*address, lambda: render(self._meter, self.status))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from necroscope.recording.quantities import parse_duration
+from necroscope.recording.store_place import default_store
 
 T = TypeVar("T")
 
@@ -45,3 +46,10 @@ def folder(text: str) -> Path:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
     raise argparse.ArgumentTypeError(f"'{text}' is not a directory we can enter: {why}")
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """--store, for every verb that reads or writes recordings."""
+    parser.add_argument(
+        "--store", type=Path, default=default_store(), help="where recordings are (default %(default)s)"
+    )

@@ -12,8 +12,9 @@ from dataclasses import asdict
 from typing import Any
 
 from necroscope.cli.answer import Answer
+from necroscope.cli.arguments import add_store
 from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_range, add_store, choose_range
+from necroscope.cli.selecting import add_range, choose_range
 from necroscope.model.event import EVENT_KINDS
 from necroscope.recording.clock import Anchor
 from necroscope.recording.stored_events import StoredEvent, events_between

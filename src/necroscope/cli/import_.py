@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
+from necroscope.cli.arguments import add_store
 from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_store
 from necroscope.profiles.import_ import import_file
 from necroscope.profiles.window import lost_in
 from necroscope.recording.clock import Anchor

@@ -14,10 +14,9 @@ from typing import Any
 
 from necroscope.cli.agent import Agent, Orders, host_name
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import argument, duration, folder
+from necroscope.cli.arguments import add_store, argument, duration, folder
 from necroscope.cli.doctor import finding_document
 from necroscope.cli.screen import Screen, note
-from necroscope.cli.selecting import add_store
 from necroscope.findings.capture_gap import recorder_findings
 from necroscope.recording.config import load_record_settings, parse_rate, parse_segment
 from necroscope.recording.lock import held
@@ -93,7 +92,8 @@ def _document(status: Status) -> dict[str, Any]:
 
 
 def _text(screen: Screen, where: Path, status: Status) -> str:
-    lines = [f"{status.moments} seconds recorded to {where}, {status.segments_sealed} segments sealed"]
+    segments = "1 segment" if status.segments_sealed == 1 else f"{status.segments_sealed} segments"
+    lines = [f"{status.moments} seconds recorded to {where}, {segments} sealed"]
     if status.gaps:
         lines.append(f"{status.gaps} holes, {status.gap_seconds:.1f} s in all: necroscope events")
     lines += [error for error in (status.store_error, status.profiling_error) if error]

@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import argument, duration, folder
-from necroscope.cli.selecting import add_store
+from necroscope.cli.arguments import add_store, argument, duration, folder
 from necroscope.profiles.import_ import seal_capture
 from necroscope.recording.quantities import parse_size
 from necroscope.recording.retention import Budget, make_room

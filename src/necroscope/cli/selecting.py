@@ -5,26 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from necroscope.cli.arguments import duration
+from necroscope.cli.arguments import add_store, duration
 from necroscope.cli.times import EventName, moment, moment_or_event
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.profiles.window import Selection
 from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Store, StoredSegment, default_store
+from necroscope.recording.store import Store, StoredSegment
 from necroscope.recording.stored_events import find_event
 
 SECOND_NS = 10**9
 RECENT_NS = 600 * SECOND_NS
 AFTER_NS = SECOND_NS  # shown behind the moment: what an event set off
-
-
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """--store, for every verb that reads or writes recordings."""
-    parser.add_argument(
-        "--store", type=Path, default=default_store(), help="where recordings are (default %(default)s)"
-    )
 
 
 def add_range(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +35,11 @@ def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], in
     if not stored:
         where = f"{arguments.store} has no recording{f' of {arguments.host}' if arguments.host else ''}"
         raise NothingRecordedError(where, hint="necroscope record makes one")
+    # Whole seconds: of the first and the last there is only a part.
+    first_ns = min(segment.begin_ns for segment in stored)
     last_ns = max(segment.end_ns for segment in stored)
-    # The last whole second: the one that is being recorded has no state yet.
     end_ns = arguments.end.utc_ns([stored[-1]]) if arguments.end else last_ns - last_ns % SECOND_NS
-    first_ns = max(end_ns - RECENT_NS, min(segment.begin_ns for segment in stored))
+    first_ns = max(end_ns - RECENT_NS, first_ns + -first_ns % SECOND_NS)
     begin_ns = arguments.begin.utc_ns([stored[-1]]) if arguments.begin else first_ns
     if begin_ns >= end_ns:
         raise UsageError("the range ends before it begins")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import duration
+from necroscope.cli.arguments import add_store, duration
 from necroscope.cli.events import event_document, event_lines
 from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_range, add_store, choose_range
+from necroscope.cli.selecting import add_range, choose_range
 from necroscope.errors import UsageError
 from necroscope.findings.core_states import LEGEND, MISSING, RANK, CoreStates, core_states
 from necroscope.findings.thresholds import load_thresholds

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from necroscope.model.event import Event
 from necroscope.profiles.capture import Capture, Closed, Ended, Ready
-from necroscope.profiles.segment_capture import STOP_SECONDS, gap
+from necroscope.profiles.segment_capture import STOP_SECONDS, gap, remove_if_empty
 
 
 class FlightCapture:
@@ -18,8 +18,9 @@ class FlightCapture:
 
     wants_new_segment = False
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, folder: Path) -> None:
         self.capture = capture
+        self._folder = folder  # of the capture
         self._waiting: Path | None = None
         self._hole: tuple[int, str] | None = None
         capture.start()
@@ -52,6 +53,7 @@ class FlightCapture:
         for news in self.capture.stop(STOP_SECONDS):
             if isinstance(news, Closed):
                 self._take(news.path)
+        remove_if_empty(self._folder)
 
     def _take(self, path: Path) -> None:
         folder, self._waiting = self._waiting, None

@@ -19,6 +19,7 @@ from necroscope.profiles.perf_session import closed_files
 
 STOP_SECONDS = 10.0
 MOST_RESIDENT_BYTES = 256 << 20  # perf has been seen to grow for weeks: then it is replaced
+WEIGH_EVERY_NS = 10 * 10**9
 HEAD_NAME = "perf.data.0"  # a closed file of the same perf
 
 
@@ -33,6 +34,8 @@ class SegmentCapture:
         self._session = 0  # whose samples the segment has
         self._waiting: list[tuple[int, Path]] = []  # segments that ended, by session
         self._hole: tuple[int, str] | None = None  # since when, and why
+        self._weigh_ns = 0
+        self._joined: tuple[Path, Path] | None = None  # the session and the segment that share a file
         self._overlaps = False  # whether another perf samples already, beside the one of the segment
         capture.start()
 
@@ -65,9 +68,14 @@ class SegmentCapture:
                 case Ended():
                     self._ended(news)
         self._join()
-        if self.capture.resident_bytes() > MOST_RESIDENT_BYTES:
-            self.capture.replace()
+        self._watch_memory(now_ns)
         return events
+
+    def _watch_memory(self, now_ns: int) -> None:
+        if now_ns >= self._weigh_ns:
+            self._weigh_ns = now_ns + WEIGH_EVERY_NS
+            if self.capture.resident_bytes() > MOST_RESIDENT_BYTES:
+                self.capture.replace()
 
     def is_done_with(self, folder: Path) -> bool:
         """Whether perf has closed the file of a segment that ended."""
@@ -83,6 +91,7 @@ class SegmentCapture:
                     self._closed(session, path)
                 case Ended():
                     self._ended(news)
+        remove_if_empty(self._folder)
 
     def _ready(self, session: int, at_ns: int) -> list[Event]:
         hole, self._hole = self._hole, None
@@ -119,7 +128,10 @@ class SegmentCapture:
         session = self.capture.current_folder
         if self._segment is None or session is None or self.wants_new_segment or self._waiting_for(session):
             return
+        if self._joined == (session, self._segment):
+            return
         if _link(session / "perf.data", self._segment / "perf.data"):
+            self._joined = session, self._segment
             self._session = int(session.name)
             if head := max(closed_files(session), default=None):
                 _link(head, self._segment / HEAD_NAME)
@@ -141,6 +153,13 @@ def _remove_files(session: Path) -> None:
     for path in session.glob("perf.data*"):
         with suppress(OSError):
             path.unlink()
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove the folder of a capture that has ended, unless something in it has found no place."""
+    for path in (*folder.glob("*"), folder):
+        with suppress(OSError):
+            path.rmdir()
 
 
 def _link(path: Path, name: Path) -> bool:

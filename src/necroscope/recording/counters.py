@@ -76,7 +76,8 @@ def read_counters(folder: Path, sources: Sequence[Source[Any]] = SOURCES) -> lis
     wanted = {source.id: source for source in sources}
     try:
         table = _native.read_table(folder / READINGS)
-        values = {source.id: _read_source(folder, source) for source in sources}
+        given = {name for name, absence in zip(table["source"], table["absence"], strict=True) if not absence}
+        values = {name: _read_source(folder, wanted[name]) for name in wanted if name in given}
     except OSError as error:
         hint = "the segment is damaged: remove its folder, or restore it"
         raise StoreError(f"{folder}: {error}", hint=hint) from error
@@ -98,8 +99,6 @@ def read_counters(folder: Path, sources: Sequence[Source[Any]] = SOURCES) -> lis
 def _read_source(folder: Path, source: Source[Any]) -> dict[int, Any]:
     """The values of a source by time."""
     shape = shape_of(source)
-    if not (folder / f"{source.id}.parquet").exists():  # it never gave a value
-        return {}
     tables = [_grouped(folder, shape, table) for table in shape.tables]
     return {time_ns: shape.value([table.get(time_ns, []) for table in tables]) for time_ns in tables[0]}
 

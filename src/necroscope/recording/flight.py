@@ -48,24 +48,23 @@ class FlightMemory:
         return False
 
     def take(self, moment: Moment, events: Sequence[Event], anchor: Anchor, *, stepped: bool) -> None:
-        """Keep a moment, and forget those that are too old."""
+        """Keep a moment, forget those that are too old, and dump when it is time."""
         if stepped:  # times before and after cannot stand in one segment
             self._ring.clear()
         self._anchor = anchor
         self._keep(moment, events, anchor_frame(anchor))
         while self._ring[-1][0] - self._ring[0][0] > self.seconds * 1e9:
             self._ring.popleft()
+        if moment.time_ns >= max(self._due_ns, self._earliest_ns):
+            self._dump(moment.time_ns)
 
     def add(self, moment: Moment, events: Sequence[Event]) -> None:
         """Keep what one source said between two moments."""
         self._keep(moment, events, b"")
 
     def tick(self) -> Sequence[Event]:
-        """See to the samples, and dump when it is time."""
+        """See to the samples and to the sealing."""
         events = self._profiler.tick() if self._profiler else ()
-        now_ns = time.monotonic_ns()
-        if now_ns >= max(self._due_ns, self._earliest_ns):
-            self._dump(now_ns)
         self._closing.tick()
         return events
 

@@ -28,8 +28,9 @@ def payloads(data: bytes) -> Iterator[bytes]:
     while place >= 0 and place + HEAD.size <= len(data):
         _, length, checksum = HEAD.unpack_from(data, place)
         begin = place + HEAD.size
-        payload = data[begin : begin + length]
-        if length <= LARGEST_PAYLOAD_BYTES and len(payload) == length and zlib.crc32(payload) == checksum:
+        # A false head mostly has a false length: such a payload is not even looked at.
+        payload = data[begin : begin + length] if length <= LARGEST_PAYLOAD_BYTES else b""
+        if len(payload) == length and zlib.crc32(payload) == checksum:
             yield payload
             place = data.find(MAGIC, begin + length)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
@@ -14,6 +14,8 @@ from necroscope.recording.frames import frame, payloads
 from necroscope.recording.segment import Moment
 from necroscope.recording.tables import shape_of
 from necroscope.sources.catalog import SOURCES
+
+T = TypeVar("T")
 
 JOURNAL = "journal.frames"
 BY_ID = {source.id: source for source in SOURCES}
@@ -76,11 +78,11 @@ def read_journal(data: bytes) -> Journal:
                 known = {name: _decoded(name, row) for name, row in readings.items() if name in BY_ID}
                 journal.moments.append(Moment(time_ns, known, cost_ns))
             case "anchor":
-                journal.anchors.append(Anchor(**content))
+                journal.anchors.append(_known(Anchor, content))
             case "event":
-                journal.events.append(Event(**content))
+                journal.events.append(_known(Event, content))
             case "end":
-                journal.end = End(**content)
+                journal.end = _known(End, content)
             case "clip_begin":
                 journal.clip_begin_ns = content
             case "clip_end":
@@ -111,4 +113,12 @@ def _encoded(source: str, reading: Reading[Any]) -> Sequence[Any] | Mapping[str,
 def _decoded(source: str, row: Any) -> Reading[Any]:
     if isinstance(row, dict):
         return Reading(absence=Absence[row["absence"]], detail=row["detail"])
-    return Reading(shape_of(BY_ID[source]).value(row))
+    shape = shape_of(BY_ID[source])
+    if not shape.fits(row):
+        return Reading(absence=Absence.BROKEN, detail="recorded by another version of necroscope")
+    return Reading(shape.value(row))
+
+
+def _known(type_: type[T], content: Mapping[str, Any]) -> T:
+    """A noun from its fields; one that a newer version added is left out."""
+    return type_(**{name: content[name] for name in get_type_hints(type_) if name in content})

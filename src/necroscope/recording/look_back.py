@@ -43,8 +43,7 @@ def look_back(folder: Path, host: Host) -> Before:
     ]
     for path in folder.glob("[!.]*"):
         if path.is_dir() and not (path / DESCRIPTION).exists():
-            with suppress(OSError):  # not empty: somebody else's
-                path.rmdir()
+            _clear(path)
     names = sorted(path.parent for path in folder.glob(f"[!.]*/{DESCRIPTION}"))[-NEWEST:]
     recent = [*open_segments]
     for name in names:
@@ -52,6 +51,16 @@ def look_back(folder: Path, host: Host) -> Before:
             recent.append(read_segment(name))
     ends = [segment.end_ns - segment.offset_ns for segment in recent if segment.boot_id == boot_id]
     return Before(boot_id, open_segments, max(ends, default=None))
+
+
+def _clear(folder: Path) -> None:
+    """Remove a segment whose recorder was killed before it was described."""
+    journal = folder / JOURNAL
+    with suppress(OSError):  # not empty: somebody else's
+        if journal.exists() and not journal.stat().st_size:
+            for path in (journal, *folder.glob(f".{DESCRIPTION}.*"), *folder.glob("perf.data*")):
+                path.unlink()
+        folder.rmdir()
 
 
 def _left_open(folder: Path) -> StoredSegment | None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -151,6 +150,15 @@ def read_segment(folder: Path) -> StoredSegment:
         raise StoreError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
 
 
+def sealed_meanwhile(segment: StoredSegment) -> StoredSegment | None:
+    """What an open segment has become whose journal is gone; None where all of it is."""
+    try:
+        now = read_segment(segment.folder)
+    except _GoneError:
+        return None
+    return None if now.is_open else replace(now, offset_ns=segment.offset_ns)
+
+
 def _end_ns(folder: Path, document: Mapping[str, Any]) -> int:
     if document["state"] != OPEN:
         return int(document["end_ns"])
@@ -159,14 +167,6 @@ def _end_ns(folder: Path, document: Mapping[str, Any]) -> int:
     except FileNotFoundError:  # sealed meanwhile, or killed before its first second
         last_ns = None
     return int(document["begin_ns"] if last_ns is None else last_ns + document["clock"]["offset_ns"])
-
-
-def default_store() -> Path:
-    """/var/lib/necroscope for root, else a folder of the user's own."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/necroscope")
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
-    return Path(state) / "necroscope"
 
 
 def safe_name(text: str) -> str:

@@ -10,7 +10,7 @@ from necroscope import _native
 from necroscope.errors import StoreError, UsageError
 from necroscope.model.event import Event, event_id
 from necroscope.recording.journal import JOURNAL, read_journal
-from necroscope.recording.store import StoredSegment
+from necroscope.recording.store import StoredSegment, sealed_meanwhile
 from necroscope.recording.tables import Record
 
 EVENTS = "events.parquet"
@@ -47,9 +47,11 @@ def read_events(segment: StoredSegment) -> list[StoredEvent]:
     if segment.is_open:
         try:
             events = read_journal((segment.folder / JOURNAL).read_bytes()).events
-        except FileNotFoundError:  # not a second old
-            return []
-        named = list(last_told(events, segment.offset_ns).items())
+        except FileNotFoundError:
+            sealed = sealed_meanwhile(segment)
+            return read_events(sealed) if sealed else []
+        # By the clock that it will be sealed with: the id that is told now must be found later.
+        named = list(last_told(events, segment.description["clock"]["offset_ns"]).items())
     elif not (segment.folder / EVENTS).exists():  # an imported capture
         return []
     else:
@@ -61,8 +63,15 @@ def read_events(segment: StoredSegment) -> list[StoredEvent]:
 def events_between(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> list[StoredEvent]:
     """The events of a range of time, in order. An event may be told in the segment after its own."""
     near = [s for s in segments if s.begin_ns - LATEST_NS < end_ns and s.end_ns + LATEST_NS >= begin_ns]
-    found = [event for segment in near for event in read_events(segment)]
-    return sorted((e for e in found if begin_ns <= e.utc_ns < end_ns), key=lambda e: (e.utc_ns, e.id))
+    # One that lasts into the next segment is told there too. The time is its name, not the id, which depends
+    # on how the clock of a segment stands to UTC.
+    found = {
+        (segment.host, segment.boot_id, event.event.kind, event.event.time_ns, event.event.sequence): event
+        for segment in near
+        for event in read_events(segment)
+    }
+    between = [event for event in found.values() if begin_ns <= event.utc_ns < end_ns]
+    return sorted(between, key=lambda event: (event.utc_ns, event.id))
 
 
 def find_event(segments: Sequence[StoredSegment], id: str) -> StoredEvent:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from necroscope.errors import StoreError
 from necroscope.model.labels import Labels
 from necroscope.recording.clock import STEP_NS, Anchor
 from necroscope.recording.counters import read_counters
 from necroscope.recording.journal import JOURNAL, read_journal
 from necroscope.recording.seal import COUNTERS
 from necroscope.recording.segment import Moment, Segment
-from necroscope.recording.store import StoredSegment
+from necroscope.recording.store import StoredSegment, sealed_meanwhile
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
 
@@ -52,7 +51,11 @@ def read_moments(stored: StoredSegment, sources: Sequence[Source[Any]] = SOURCES
     """The moments of one segment; an imported capture has none."""
     if stored.is_open:
         wanted = {source.id for source in sources}
-        moments = _read_open(stored)
+        try:
+            moments = read_journal((stored.folder / JOURNAL).read_bytes()).moments
+        except FileNotFoundError:
+            sealed = sealed_meanwhile(stored)
+            return read_moments(sealed, sources) if sealed else []
         return [
             Moment(moment.time_ns, found, moment.cost_ns)
             for moment in moments
@@ -61,15 +64,6 @@ def read_moments(stored: StoredSegment, sources: Sequence[Source[Any]] = SOURCES
     if not (stored.folder / COUNTERS).exists():
         return []
     return read_counters(stored.folder / COUNTERS, sources)
-
-
-def _read_open(stored: StoredSegment) -> list[Moment]:
-    try:
-        return read_journal((stored.folder / JOURNAL).read_bytes()).moments
-    except OSError as error:
-        raise StoreError(
-            f"{stored.folder}: {error.strerror}", hint="try again: it was sealed meanwhile"
-        ) from error
 
 
 def labels_of(stored: StoredSegment) -> Labels:

@@ -43,8 +43,15 @@ class Shape:
         values = value if self._is_many else (value,)
         return [self._record.rows(values), *self._record.rows_of_lists(values)]
 
+    def fits(self, tables: Sequence[Sequence[Row]]) -> bool:
+        """Whether rows can be of this shape; those of another version may not be."""
+        widths = [len(table.columns) + bool(place) for place, table in enumerate(self.tables)]  # `of`
+        return len(tables) == len(widths) and all(
+            not rows or len(rows[0]) == width for rows, width in zip(tables, widths, strict=True)
+        )
+
     def value(self, tables: Sequence[Sequence[Row]]) -> Any:
-        """The value that some rows stand for; raises where they cannot be of this shape."""
+        """The value that some rows of this shape stand for."""
         values = self._record.values(tables)
         return values if self._is_many else values[0]
 

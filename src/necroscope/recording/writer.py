@@ -123,14 +123,7 @@ class Writer:
 
     def _write(self, item: _Begin | _End | bytes) -> None:
         if isinstance(item, _Begin):
-            item.folder.mkdir(parents=True, exist_ok=True)
-            write_durably(item.folder / DESCRIPTION, json.dumps(item.document, indent=1).encode())
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-            self._descriptor = os.open(item.folder / JOURNAL, flags, 0o644)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody may seal it meanwhile
-            self._size = 0
-            sync_folder(item.folder)
-            sync_folder(item.folder.parent)
+            self._open(item)
         elif isinstance(item, _End):
             if self._descriptor >= 0:
                 os.fdatasync(self._descriptor)
@@ -139,6 +132,21 @@ class Writer:
             self.finished.append(item.folder)
         elif self._descriptor >= 0:
             self._append(item)
+
+    def _open(self, item: _Begin) -> None:
+        item.folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        descriptor = os.open(item.folder / JOURNAL, flags, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody may seal it meanwhile
+            # After the journal: an open segment without one could be neither read nor sealed.
+            write_durably(item.folder / DESCRIPTION, json.dumps(item.document, indent=1).encode())
+            sync_folder(item.folder)
+            sync_folder(item.folder.parent)
+        except OSError:
+            os.close(descriptor)  # or its lock would keep the next attempt out
+            raise
+        self._descriptor, self._size = descriptor, 0
 
     def _append(self, data: bytes) -> None:
         try:

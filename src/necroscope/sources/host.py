@@ -45,23 +45,29 @@ class Host:
 
     root: Path = Path("/")
     is_live: bool = field(init=False)
+    is_own: bool = field(init=False)  # the machine we run on, under its own names
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_live", _is_procfs(self.root / "proc"))
+        object.__setattr__(self, "is_own", self.root == Path("/"))
 
     def path(self, name: str) -> Path:
         """Where the file that the machine itself calls `name` is for us, never outside of the root.
 
         Raises OSError where there are too many links on the way.
         """
-        if self.root == Path("/"):
+        if self.is_own:
             return Path("/") / name.lstrip("/")
         return _inside(self.root, name)
+
+    def _place(self, name: str) -> str | Path:
+        """The same without the price of a Path, which is more than that of a small read."""
+        return name if self.is_own else self.path(name)
 
     def read(self, name: str, errors: str = "strict") -> Reading[str]:
         """The text of one file, with errno turned into a reason rather than an exception."""
         try:
-            data = read_whole(self.path(name))
+            data = read_whole(self._place(name))
         except OSError as error:
             return missing(name, error)
         try:
@@ -72,7 +78,7 @@ class Host:
     def names(self, folder: str) -> Reading[tuple[str, ...]]:
         """The sorted names in a folder."""
         try:
-            return Reading(tuple(sorted(os.listdir(self.path(folder)))), detail=folder)  # noqa: PTH208
+            return Reading(tuple(sorted(os.listdir(self._place(folder)))), detail=folder)  # noqa: PTH208
         except OSError as error:
             return missing(folder, error)
 
@@ -88,12 +94,12 @@ class Host:
     def link_name(self, name: str) -> str:
         """The name of what a symbolic link leads to; empty where there is none."""
         try:
-            link = self.path(name)
-            if self.root != Path("/"):  # followed already
+            if not self.is_own:
+                link = self.path(name)  # followed already
                 return link.name if link.exists() else ""
-            target = link.readlink().name
+            target = os.readlink(name).rpartition("/")[2]  # noqa: PTH115 - the price of a Path
             # To follow a link costs ten times as much as to read it.
-            return link.resolve(strict=True).name if target in ("", "..") else target
+            return Path(name).resolve(strict=True).name if target in ("", "..") else target
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             return ""
 
@@ -130,14 +136,16 @@ def _is_procfs(proc: Path) -> bool:
         return False
 
 
-def read_whole(path: Path) -> bytes:
+def read_whole(path: str | Path) -> bytes:
     """All bytes of a file, up to a bound. In small steps: the kernel refuses huge reads of its sysctls."""
     # Non-blocking, so that a pipe in somebody's tree cannot hold us up.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         chunks: list[bytes] = []
-        while sum(map(len, chunks)) < LARGEST_FILE_BYTES and (chunk := os.read(descriptor, 1 << 16)):
+        length = 0
+        while length < LARGEST_FILE_BYTES and (chunk := os.read(descriptor, 1 << 16)):
             chunks.append(chunk)
+            length += len(chunk)
         return b"".join(chunks)
     finally:
         os.close(descriptor)

@@ -14,6 +14,7 @@ as well, for the seconds that its destruction takes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,8 +22,9 @@ from necroscope._native import list_directories
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.hierarchies import Hierarchy, find_hierarchy, read_hierarchies, refuse_namespaced
 from necroscope.sources.host import Host, missing, whole_lines
-from necroscope.sources.reclaim import parse_meminfo
 from necroscope.sources.source import Read, Source
+
+PERCPU = re.compile(r"^Percpu: +(\d+) kB$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,12 @@ def parse_cgroup_stat(text: str) -> dict[str, int]:
     return {name: int(value) for name, value in (line.split() for line in whole_lines(text))}
 
 
+def parse_percpu(text: str) -> int | None:
+    """What all per-CPU memory of the kernel takes, from /proc/meminfo."""
+    match = PERCPU.search(text)
+    return int(match[1]) * 1024 if match else None
+
+
 def open_memory_cgroups(host: Host) -> Read[MemoryCgroups]:
     """A reader of the memory cgroup counts; the mounts are looked up once."""
     hierarchy = find_hierarchy(host, "memory")
@@ -78,8 +86,8 @@ def open_memory_cgroups(host: Host) -> Read[MemoryCgroups]:
         if count.value is None:
             return count.without_value()
         others = tuple(other for h in unified if (other := _count_v2(host, h).value))
-        meminfo = host.read("/proc/meminfo").parsed(parse_meminfo).value or {}
-        return Reading(MemoryCgroups(count.value, others, meminfo.get("Percpu")))
+        percpu_bytes = host.read("/proc/meminfo").parsed(parse_percpu).value
+        return Reading(MemoryCgroups(count.value, others, percpu_bytes))
 
     return read
 
