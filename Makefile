@@ -43,7 +43,7 @@ run: .venv/set-up-run ## set up, then look at this machine (ARGS="-d 30s --json"
 
 .PHONY: test
 test: .venv/set-up-dev ## set up, then run all tests but the slow ones
-	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux
+	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux setpriv mkfs.ext4 promtool
 	scripts/node-packages
 	cargo test --quiet --workspace
 	$(BIN)/python -m pytest -m "not servers" $(PYTEST)

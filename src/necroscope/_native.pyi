@@ -16,6 +16,25 @@ class TaskScanner:
         """Processes seen; (pid, tid, comm, core, user ticks, system ticks) of the `most` busiest threads of
         every core since the scan before; (pid, comm, ticks) of parents whose children ended since."""
 
+class CoreGrid:
+    """How every core spent every step of time, in one letter; times in UTC.
+
+    Rules are (letter, quantity, at least), the worst first; quantities: kernel, softirq, steal, busy, user,
+    iowait, any. Intervals longer than `longest` lie over a hole and are left out.
+    """
+
+    def __init__(
+        self, begin: int, end: int, step: int, longest: int, rules: list[tuple[str, str, float]]
+    ) -> None: ...
+    def add_file(self, path: str | Path, offset: int) -> None:
+        """Add the cores table of a sealed segment. OSError: it is missing or damaged."""
+
+    def add_columns(self, columns: dict[str, list[int]], offset: int) -> None:
+        """Add counters by column: time, core and the modes of CPU time."""
+
+    def states(self) -> list[tuple[int, str]]:
+        """(core, a letter a step); a blank where nothing is known."""
+
 def import_perf_data(
     path: str | Path,
     folder: str | Path,

@@ -86,7 +86,7 @@ class NoSamplesError(NecroscopeError):
 
 
 class NothingRecordedError(NecroscopeError):
-    """The store has no recording of this host, so there is nothing to look back at.
+    """The store has no recording of this host, or none of the time asked for: there is nothing to look at.
 
     `necroscope record` makes one. An imported capture has samples, but no counters and no events.
     """

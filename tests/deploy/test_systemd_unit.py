@@ -251,3 +251,40 @@ def test_a_stop_goes_to_the_recorder_first_and_a_reload_to_it_alone(node: Node) 
     signals = (state / "signals").read_text().splitlines()
     assert signals == ["main SIGHUP", "main SIGTERM", "child SIGINT"]
     assert node.run("systemctl show -P Result necroscope.service") == "success\n"
+
+
+RECORD = f"""
+[Service]
+Restart=no
+ExecStart=
+ExecStart=/bin/sh -c "exec {sys.executable} -m necroscope record --segment 4s --store /var/lib/necroscope \\
+  --listen 127.0.0.1:9464"
+StandardError=truncate:/run/probe.json
+"""
+
+
+@pytest.mark.servers
+def test_the_recorder_itself_runs_in_it(node: Node) -> None:
+    node.put("run/systemd/system/necroscope.service.d/probe.conf", RECORD)
+    node.run("systemctl daemon-reload; systemctl start necroscope.service")
+    time.sleep(11)
+    metrics = node.run(
+        f"{sys.executable} -c 'import urllib.request as u; "
+        'print(u.urlopen("http://127.0.0.1:9464/metrics").read().decode())\''
+    )
+    node.run("systemctl reload necroscope.service")
+    time.sleep(1.5)
+    node.run("systemctl stop necroscope.service")
+    said = (node.machine.root / "run/probe.json").read_text()
+    assert "the configuration is reloaded" in said
+    assert re.search(r"^necroscope_profiling 1$", metrics, re.MULTILINE), said
+    assert re.search(r"^necroscope_store_writable 1$", metrics, re.MULTILINE)
+    assert re.search(r'^necroscope_source_up\{source="kernel-log",reason=""\} 1$', metrics, re.MULTILINE)
+    stored = f"{sys.executable} -m necroscope timeline --store /var/lib/necroscope --json"
+    timeline = json.loads(node.run(stored))
+    assert timeline["columns"] >= 10 and timeline["missing"] == 0
+    store = node.machine.root / "var/lib/necroscope"
+    segments = [json.loads(path.read_text()) for path in sorted(store.glob("*/2*/segment.json"))]
+    assert len(segments) >= 3 and all(segment["state"] == "sealed" for segment in segments)
+    assert all(segment["profile"]["samples"] for segment in segments[:-1])
+    assert node.run("systemctl show -p Result --value necroscope.service").strip() == "success"

@@ -4,8 +4,10 @@
 //!
 //! A capture goes from `perf_data` (records into columns) through `resolve` (addresses into places)
 //! and `symbols` (places into names) to a `profile`, which `seal` writes and `sealed` reads again;
-//! `window`, `flame` and `heatmap` are the questions asked of it. Recorded counters are a `table`.
+//! `window`, `flame` and `heatmap` are the questions asked of it. Recorded counters are a `table`;
+//! `core_states` says how each core spent its time.
 
+pub mod core_states;
 pub mod directories;
 pub mod flame;
 pub mod folded;

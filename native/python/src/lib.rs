@@ -1,5 +1,6 @@
 //! The Python skin of `necroscope-core`: types in, types out, nothing decided here.
 
+mod core_states;
 mod profiles;
 mod tables;
 mod text_imports;
@@ -50,6 +51,7 @@ impl TaskScanner {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_directories, module)?)?;
     module.add_class::<TaskScanner>()?;
+    module.add_class::<core_states::CoreGrid>()?;
     module.add_function(wrap_pyfunction!(profiles::import_perf_data, module)?)?;
     module.add_function(wrap_pyfunction!(profiles::perf_data_span, module)?)?;
     module.add_function(wrap_pyfunction!(text_imports::import_perf_script, module)?)?;

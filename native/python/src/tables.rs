@@ -98,7 +98,8 @@ fn whole_number<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, 
     if value.is_instance_of::<PyBool>() { None } else { value.cast::<PyInt>().ok() }
 }
 
-fn table_error(error: TableError, path: &Path) -> PyErr {
+/// The Python error for a table that was not written or read.
+pub fn table_error(error: TableError, path: &Path) -> PyErr {
     match error {
         TableError::Io(error) => os_error(&error, path),
         TableError::Shape(what) => PyValueError::new_err(what),

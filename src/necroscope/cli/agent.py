@@ -29,7 +29,7 @@ from necroscope.recording.config import RecordSettings
 from necroscope.recording.flight import FlightMemory
 from necroscope.recording.log_clock import LogClock
 from necroscope.recording.look_back import look_back
-from necroscope.recording.output import Profiler, Workshop
+from necroscope.recording.output import Output, Profiler, Workshop
 from necroscope.recording.recorder import Parts, Recorder
 from necroscope.recording.rolling import RollingSegments
 from necroscope.recording.sampler import Sampler
@@ -80,11 +80,9 @@ class Agent:
         self._writer = Writer()
         self._bell = Bell(orders.host)
         self._recorder = self._make_recorder(folder)
-        self._capture, self._profiler = self._start_capture(folder)
-        self._first = self._recorder.first_moment()
-        workshop = Workshop(folder, _labels(self._first), self._writer, self._sealer, self._profiler)
-        kind = FlightMemory if orders.flight else RollingSegments
-        self._output = kind(workshop, self._settings.segment_seconds)
+        self._folder = folder
+        self._capture: Capture | None = None
+        self._output: Output | None = None
         self.status = self._look()
 
     @property
@@ -95,7 +93,12 @@ class Agent:
     def run(self) -> Status:
         """Record until a signal, or as long as was asked for."""
         with self._listening(), self._signals():
-            self._recorder.run(self._first, self._output, self._orders.seconds)
+            profiler = self._start_capture()
+            first = self._recorder.first_moment()
+            workshop = Workshop(self._folder, _labels(first), self._writer, self._sealer, profiler)
+            kind = FlightMemory if self._orders.flight else RollingSegments
+            self._output = kind(workshop, self._settings.segment_seconds)
+            self._recorder.run(first, self._output, self._orders.seconds)
         self._bell.close()
         self.status = self._look()
         return self.status
@@ -118,14 +121,14 @@ class Agent:
         )
         return Recorder(parts)
 
-    def _start_capture(self, folder: Path) -> tuple[Capture | None, Profiler | None]:
-        orders, rate = self._orders, self._settings.rate
+    def _start_capture(self) -> Profiler | None:
+        orders, rate, folder = self._orders, self._settings.rate, self._folder / CAPTURE
         if not rate:
-            return None, None
-        capture = Capture(folder / CAPTURE, orders.host, rate, perf=orders.perf, flight=orders.flight)
+            return None
+        self._capture = Capture(folder, orders.host, rate, perf=orders.perf, flight=orders.flight)
         if orders.flight:
-            return capture, FlightCapture(capture, folder / CAPTURE)
-        return capture, SegmentCapture(capture, folder / CAPTURE)
+            return FlightCapture(self._capture, folder)
+        return SegmentCapture(self._capture, folder)
 
     def _seal_command(self) -> list[str]:
         budget = self._settings.budget
@@ -175,7 +178,8 @@ class Agent:
             self._capture.replace(settings.rate)
         self._settings = settings
         self._watch.saturated.thresholds = thresholds
-        self._output.seconds = settings.segment_seconds
+        if self._output:
+            self._output.seconds = settings.segment_seconds
         self._sealer.command = self._seal_command()
         self._orders.say("the configuration is reloaded")
 

@@ -69,5 +69,6 @@ def _text(screen: Screen, events: Sequence[StoredEvent], begin: str, end: str) -
     head = f"{len(events) or 'no'} {'event' if len(events) == 1 else 'events'} from {begin} to {end}"
     lines = [screen.paint(screen.wrap(head), "bold")]
     if events:
-        lines += [event_lines(screen, events), f"See one: necroscope flame --around {events[-1].id}"]
+        see_one = screen.wrap(f"See one: necroscope flame --around {events[-1].id}", hanging=2)
+        lines += [event_lines(screen, events), see_one]
     return "\n".join(lines)

@@ -28,24 +28,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", nargs="*", type=folder, metavar="FOLDER", help="segments (default: all)")
     parser.add_argument("--keep-perf-data", action="store_true", help="keep what perf wrote beside it")
     size = argument(parse_size)
-    parser.add_argument("--budget", type=size, help="then remove the oldest segments beyond this size")
+    parser.add_argument("--budget", type=size, help="remove the oldest segments beyond this size")
     parser.add_argument("--kept-budget", type=size, help="of it for segments with events (default a quarter)")
     parser.add_argument("--age", type=duration, help="and those older than this (default 7d)")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    """Seal, and make room where that is wanted."""
+    """Make room where that is wanted, and seal."""
     os.nice(NICENESS)
     folders: list[Path] = arguments.folders or [
         segment.folder for segment in Store(arguments.store).segments() if segment.is_open
     ]
+    room = _make_room(arguments, folders)  # first: sealing on a full disk would fail
     sealed = []
     for path in folders:
         segment = read_segment(path)
         if segment.is_open:
             seal_recorded(segment, seal_capture, keep_capture=arguments.keep_perf_data)
             sealed.append(str(path))
-    body = {"sealed": sealed, **_make_room(arguments, folders), "cpu_seconds": round(time.process_time(), 3)}
+    body = {"sealed": sealed, **room, "cpu_seconds": round(time.process_time(), 3)}
     text = "\n".join(f"sealed {path}" for path in sealed) or "nothing is open"
     return Answer(0, body, lambda _: text)
 

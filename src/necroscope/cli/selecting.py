@@ -41,9 +41,20 @@ def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], in
     end_ns = arguments.end.utc_ns([stored[-1]]) if arguments.end else last_ns - last_ns % SECOND_NS
     first_ns = max(end_ns - RECENT_NS, first_ns + -first_ns % SECOND_NS)
     begin_ns = arguments.begin.utc_ns([stored[-1]]) if arguments.begin else first_ns
+    if begin_ns >= end_ns and not (arguments.begin or arguments.end):
+        raise NothingRecordedError(f"not a second of {host} is recorded yet", hint="try again in a second")
     if begin_ns >= end_ns:
         raise UsageError("the range ends before it begins")
+    if not any(segment.begin_ns < end_ns and segment.end_ns > begin_ns for segment in stored):
+        raise NothingRecordedError(
+            f"nothing of {host} was recorded from {_utc(begin_ns)} to {_utc(end_ns)}",
+            hint=f"the last recording ends at {_utc(last_ns)}",
+        )
     return stored, begin_ns, end_ns
+
+
+def _utc(ns: int) -> str:
+    return Anchor(0, 0).iso(ns)
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:

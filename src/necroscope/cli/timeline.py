@@ -17,15 +17,13 @@ from necroscope.cli.events import event_document, event_lines
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_range, choose_range
 from necroscope.errors import UsageError
-from necroscope.findings.core_states import LEGEND, MISSING, RANK, CoreStates, core_states
+from necroscope.findings.core_states import LEGEND, MISSING, CoreStates, core_states
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.recording.clock import Anchor
 from necroscope.recording.stored_events import StoredEvent, events_between
-from necroscope.recording.stretch import read_stretch
-from necroscope.sources.cores import CORES
 
 SECOND_NS = 10**9
-MARGIN = 10  # for the number of the core at the left
+MARGIN = 11  # for the number of the core at the left, and a line at both ends
 MOST_ROWS = 16
 
 
@@ -46,10 +44,12 @@ def run(arguments: argparse.Namespace) -> Answer:
     step_ns = int(arguments.step * 1e9) if arguments.step else SECOND_NS
     if step_ns < SECOND_NS:
         raise UsageError("--step: the shortest step is a second")
+    # A range may be of years; there is nothing to draw where nothing is recorded.
+    begin_ns = max(begin_ns, min(segment.begin_ns for segment in segments))
+    end_ns = min(end_ns, max(segment.end_ns for segment in segments))
     begin_ns -= begin_ns % SECOND_NS
-    stretches = read_stretch(segments, begin_ns, end_ns, (CORES,))
     thresholds = load_thresholds(arguments.config)
-    states = core_states(stretches, begin_ns, end_ns, step_ns, thresholds)
+    states = core_states(segments, begin_ns, end_ns, step_ns, thresholds)
     events = events_between(segments, begin_ns, end_ns)
     host = segments[-1].host
 
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         shown = states
         if not arguments.step and states.columns > screen.width - MARGIN:
             fitted = -(-states.columns // max(screen.width - MARGIN, 10)) * SECOND_NS
-            shown = core_states(stretches, begin_ns, end_ns, fitted, thresholds)
+            shown = core_states(segments, begin_ns, end_ns, fitted, thresholds)
         return "\n".join(_text(screen, host, shown, events, every=arguments.all))
 
     return Answer(0, _document(host, end_ns, states, events), text)
@@ -85,7 +85,7 @@ def _text(
     step = states.step_ns // SECOND_NS
     each = "a second" if step == 1 else f"{step} s"
     yield screen.paint(screen.wrap(f"{host}, from {utc.iso(states.begin_ns)}, {each} a column"), "bold")
-    worst = sorted(states.states, key=lambda core: _badness(states.states[core]))
+    worst = states.worst_first
     shown = sorted(worst if every else worst[:MOST_ROWS])
     for core in shown:
         yield f"{f'core {core}':>8} |{states.states[core]}|"
@@ -99,8 +99,3 @@ def _text(
         yield ""
         yield event_lines(screen, events)
         yield screen.wrap(f"See one: necroscope flame --around {events[-1].id}", hanging=2)
-
-
-def _badness(row: str) -> tuple[int, ...]:
-    """Sorts the rows with most of the worst letters first."""
-    return tuple(-row.count(letter) for letter in RANK)

@@ -5,26 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from necroscope import _native
+from necroscope.errors import StoreError
 from necroscope.findings.thresholds import Thresholds
-from necroscope.recording.core_shares import Shares, shares_by_core
-from necroscope.recording.segment import Segment
+from necroscope.recording.seal import COUNTERS
+from necroscope.recording.store import StoredSegment
+from necroscope.recording.stretch import read_moments
+from necroscope.recording.tables import shape_of
+from necroscope.sources.cores import CORES
 
+LONGEST_NS = 2_500_000_000  # an interval longer than this lies over a hole
 MISSING = " "
-# Worst first: of several seconds in one column, the worst is shown.
-LEGEND = {
-    "S": "in the kernel nearly all the time",
-    "Q": "in softirqs nearly all the time",
-    "X": "taken away by the hypervisor",
-    "U": "full of user-space work",
-    "s": "a third or more in the kernel",
-    "u": "half or more in user space",
-    "w": "waiting for input or output",
-    ".": "mostly free",
-    MISSING: "not recorded",
-}
-RANK = {letter: rank for rank, letter in enumerate(LEGEND)}
-HALF, THIRD = 0.5, 1 / 3
-LONGEST_NS = 2_500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a letter stands for: this share of a second, or more, of a core's time."""
+
+    letter: str
+    means: str
+    quantity: str
+    at_least: float | str  # a share, or the threshold that has it
+
+
+# Worst first: the first that holds names a second, and of several seconds in one column the worst is shown.
+STATES = (
+    State("Q", "in softirqs most of the time", "softirq", 0.5),
+    State("S", "in the kernel nearly all the time", "kernel", "core-saturated.kernel_ratio"),
+    State("X", "taken away by the hypervisor", "steal", 0.5),
+    State("U", "full of user-space work", "busy", "core-saturated.busy_ratio"),
+    State("s", "a third or more in the kernel", "kernel", 1 / 3),
+    State("u", "half or more in user space", "user", 0.5),
+    State("w", "waiting for input or output", "iowait", 0.5),
+    State(".", "mostly free", "any", 0.0),
+)
+LEGEND = {**{state.letter: state.means for state in STATES}, MISSING: "not recorded"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,36 +56,46 @@ class CoreStates:
         """Steps of cores without a state."""
         return sum(row.count(MISSING) for row in self.states.values())
 
-
-def state_of(shares: Shares, thresholds: Thresholds) -> str:
-    """How a core spent an interval."""
-    if shares.kernel >= thresholds["core-saturated.kernel_ratio"]:
-        return "Q" if shares.softirq > shares.system else "S"
-    if shares.steal >= HALF:
-        return "X"
-    if shares.busy >= thresholds["core-saturated.busy_ratio"]:
-        return "U"
-    if shares.kernel >= THIRD:
-        return "s"
-    if shares.user >= HALF:
-        return "u"
-    return "w" if shares.iowait >= HALF else "."
+    @property
+    def worst_first(self) -> list[int]:
+        """The cores, those with most of the worst letters first."""
+        return sorted(self.states, key=lambda core: [-self.states[core].count(s.letter) for s in STATES])
 
 
 def core_states(
-    stretches: Sequence[Segment], begin_ns: int, end_ns: int, step_ns: int, thresholds: Thresholds
+    segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, step_ns: int, thresholds: Thresholds
 ) -> CoreStates:
     """The states between two times (UTC)."""
-    columns = -(-(end_ns - begin_ns) // step_ns)
-    rows: dict[int, list[str]] = {}
-    for stretch in stretches:
-        offset_ns = stretch.anchor.offset_ns
-        for core, intervals in shares_by_core(stretch).items():
-            row = rows.setdefault(core, [MISSING] * columns)
-            for shares in intervals:
-                middle_ns = (shares.begin_ns + shares.end_ns) // 2 + offset_ns
-                column = (middle_ns - begin_ns) // step_ns
-                # An interval over a hole says nothing of any one second in it.
-                if 0 <= column < columns and shares.end_ns - shares.begin_ns <= LONGEST_NS:
-                    row[column] = min(row[column], state_of(shares, thresholds), key=RANK.__getitem__)
-    return CoreStates(begin_ns, step_ns, columns, {core: "".join(rows[core]) for core in sorted(rows)})
+    rules = [
+        (s.letter, s.quantity, thresholds[s.at_least] if isinstance(s.at_least, str) else s.at_least)
+        for s in STATES
+    ]
+    grid = _native.CoreGrid(begin_ns, end_ns, step_ns, LONGEST_NS, rules)
+    for segment in segments:
+        if segment.begin_ns < end_ns and segment.end_ns >= begin_ns:
+            _add(grid, segment)
+    return CoreStates(begin_ns, step_ns, -(-(end_ns - begin_ns) // step_ns), dict(grid.states()))
+
+
+def _add(grid: _native.CoreGrid, segment: StoredSegment) -> None:
+    path = segment.folder / COUNTERS / f"{CORES.id}.parquet"
+    if segment.is_open:
+        grid.add_columns(_open_columns(segment), segment.offset_ns)
+    elif path.exists():  # else an imported capture, which has no counters
+        try:
+            grid.add_file(path, segment.offset_ns)
+        except OSError as error:
+            hint = "the segment is damaged: remove its folder, or restore it"
+            raise StoreError(f"{path}: {error}", hint=hint) from error
+
+
+def _open_columns(segment: StoredSegment) -> dict[str, list[int]]:
+    shape = shape_of(CORES)
+    rows = [
+        (moment.time_ns, *row)
+        for moment in read_moments(segment, (CORES,))
+        if (value := moment.readings[CORES.id].value) is not None
+        for row in shape.rows(value)[0]
+    ]
+    names = ["time", *(name for name, _ in shape.tables[0].columns)]
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

@@ -54,14 +54,15 @@ class SaturatedCores:
             yield from self._add(core, shares, tasks.value if tasks else None)
 
     def _add(self, core: int, shares: Shares, processes: Processes | None) -> Iterator[Event]:
+        in_kernel = shares.kernel >= self.thresholds["core-saturated.kernel_ratio"]
         run = self._runs.get(core)
-        if shares.kernel < self.thresholds["core-saturated.kernel_ratio"]:
-            if run and run.told and run.seconds - (run.told.seconds or 0) > GRACE_SECONDS:
+        if run and (not in_kernel or run.end_ns < shares.begin_ns):  # or it was offline meanwhile
+            if run.told and run.seconds - (run.told.seconds or 0) > GRACE_SECONDS:
                 yield self._event(core, run)
-            self._runs.pop(core, None)
+            del self._runs[core]
+        if not in_kernel:
             return
-        if run is None:
-            run = self._runs[core] = _Run(shares.begin_ns, shares.end_ns)
+        run = self._runs.setdefault(core, _Run(shares.begin_ns, shares.end_ns))
         run.end_ns = shares.end_ns
         run.kernel += shares.kernel
         run.intervals += 1

@@ -209,7 +209,7 @@ class Capture:
             if not session.asked_to_end and (is_next or is_current):
                 if session.ready_ns is not None and now_ns - session.ready_ns >= GOOD_RUN_NS:
                     self._failures = 0
-                self._fail(who + session.reason(), now_ns)
+                self._fail(who + session.reason(), now_ns, ran=session.ready_ns is not None)
         if self._current is None and self._next is not None:  # it takes over before it is ready
             self._current, self._next = self._next, None
         return news
@@ -237,10 +237,14 @@ class Capture:
             time.sleep(0.01)
         return news
 
-    def _fail(self, why: str, now_ns: int) -> None:
-        """Say what is wrong, and pause before the next start: 1 s, 2, 4 and so on."""
+    def _fail(self, why: str, now_ns: int, *, ran: bool = False) -> None:
+        """Say what is wrong, and pause before the next start: 1 s, 2, 4 and so on.
+
+        One that ran well until now is started again at once: every second without it is a hole.
+        """
         self.error = why
-        pause_seconds = min(2**self._failures, LONGEST_PAUSE_SECONDS)
+        at_once = ran and not self._failures
+        pause_seconds = 0 if at_once else min(2**self._failures, LONGEST_PAUSE_SECONDS)
         self._failures = min(self._failures + 1, 10)
         self._pause_until_ns = now_ns + pause_seconds * SECOND_NS
 

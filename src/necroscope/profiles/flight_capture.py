@@ -11,6 +11,7 @@ from pathlib import Path
 from necroscope.model.event import Event
 from necroscope.profiles.capture import Capture, Closed, Ended, Ready
 from necroscope.profiles.segment_capture import STOP_SECONDS, gap, remove_if_empty
+from necroscope.recording.store import CAPTURE
 
 
 class FlightCapture:
@@ -59,5 +60,5 @@ class FlightCapture:
         folder, self._waiting = self._waiting, None
         with suppress(OSError):
             if folder:
-                os.link(path, folder / "perf.data")
+                os.link(path, folder / CAPTURE)
             path.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from necroscope.recording.durable import write_durably
@@ -24,13 +25,14 @@ def running_kallsyms() -> Path | None:
 def save_kallsyms(host_folder: Path, boot_id: str, needed: set[str]) -> None:
     """Keep the symbols of this boot, and those of boots that still have segments to be sealed."""
     folder = host_folder / FOLDER
-    folder.mkdir(exist_ok=True)
-    for path in folder.iterdir():
-        if path.name not in (boot_id, *needed):
-            path.unlink()
-    live = running_kallsyms()
-    if live and boot_id and not (folder / boot_id).exists():
-        write_durably(folder / boot_id, live.read_bytes())
+    with suppress(OSError):  # a full disk: the live ones serve while this boot lasts
+        folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            if path.name not in (boot_id, *needed):
+                path.unlink()
+        live = running_kallsyms()
+        if live and boot_id and not (folder / boot_id).exists():
+            write_durably(folder / boot_id, live.read_bytes())
 
 
 def kallsyms_of(host_folder: Path, boot_id: str) -> Path | None:

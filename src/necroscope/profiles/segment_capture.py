@@ -16,11 +16,12 @@ from pathlib import Path
 from necroscope.model.event import Event
 from necroscope.profiles.capture import Capture, Closed, Ended, Ready
 from necroscope.profiles.perf_session import closed_files
+from necroscope.recording.store import CAPTURE
 
 STOP_SECONDS = 10.0
 MOST_RESIDENT_BYTES = 256 << 20  # perf has been seen to grow for weeks: then it is replaced
 WEIGH_EVERY_NS = 10 * 10**9
-HEAD_NAME = "perf.data.0"  # a closed file of the same perf
+HEAD_NAME = f"{CAPTURE}.0"  # a closed file of the same perf
 
 
 class SegmentCapture:
@@ -105,18 +106,21 @@ class SegmentCapture:
         segment = next((folder for number, folder in self._waiting if number == session), None)
         if segment:
             self._waiting.remove((session, segment))
-            _link(path, segment / "perf.data")
+            _link(path, segment / CAPTURE)
         for older in sorted(closed_files(path.parent))[:-1]:  # the newest has the head of the next
             with suppress(OSError):
                 older.unlink()
 
     def _ended(self, news: Ended) -> None:
         is_saved = True
-        if news.session == self._session and self._segment:
-            if news.leftover:
-                is_saved = _link(news.leftover, self._segment / "perf.data")
-                if news.head:
-                    _link(news.head, self._segment / HEAD_NAME)
+        # Between the end of a segment and perf's next file, what it left belongs to the segment that ended.
+        ended = next((folder for number, folder in self._waiting if number == news.session), None)
+        segment = ended or (self._segment if news.session == self._session else None)
+        if news.leftover and segment:
+            is_saved = _link(news.leftover, segment / CAPTURE)
+            if news.head:
+                _link(news.head, segment / HEAD_NAME)
+        if news.session == self._session:
             self._hole = self._hole or (news.monotonic_ns, news.reason)
             self.wants_new_segment = True
         self._waiting = [(number, folder) for number, folder in self._waiting if number != news.session]
@@ -130,7 +134,7 @@ class SegmentCapture:
             return
         if self._joined == (session, self._segment):
             return
-        if _link(session / "perf.data", self._segment / "perf.data"):
+        if _link(session / CAPTURE, self._segment / CAPTURE):
             self._joined = session, self._segment
             self._session = int(session.name)
             if head := max(closed_files(session), default=None):
@@ -150,7 +154,7 @@ def gap(begin_ns: int, end_ns: int, why: str) -> Event:
 
 def _remove_files(session: Path) -> None:
     """What an ended perf wrote has its place in the segments now."""
-    for path in session.glob("perf.data*"):
+    for path in session.glob(f"{CAPTURE}*"):
         with suppress(OSError):
             path.unlink()
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
 def write_durably(path: Path, data: bytes) -> None:
     """A file that is there whole or not at all, whatever happens."""
     partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):  # a full disk has better use for the room
+            partial.unlink()
+        raise
 
 
 def sync_file(path: Path) -> None:

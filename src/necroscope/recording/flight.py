@@ -15,7 +15,7 @@ from necroscope.recording.clock import Anchor
 from necroscope.recording.closing import Closing
 from necroscope.recording.journal import End, anchor_frame, end_frame, event_frame, moment_frame
 from necroscope.recording.output import Workshop
-from necroscope.recording.rolling import make_folder, open_description
+from necroscope.recording.rolling import SINCE_LAST, make_folder, open_description
 from necroscope.recording.segment import Moment
 
 TRIGGERS = KEPT_KINDS | {"core-saturated"}
@@ -41,7 +41,9 @@ class FlightMemory:
 
     def begin(self, moment: Moment, anchor: Anchor) -> None:
         """Keep the first moment."""
-        self.take(moment, (), anchor, stepped=False)
+        # What is counted since the last reading is added by itself, where it belongs to this recording.
+        totals = {name: reading for name, reading in moment.readings.items() if name not in SINCE_LAST}
+        self.take(Moment(moment.time_ns, totals, moment.cost_ns), (), anchor, stepped=False)
 
     def wants_everything(self) -> bool:
         """Slow sources come at their own pace: no segment has a known beginning."""
@@ -83,7 +85,8 @@ class FlightMemory:
             self._due_ns = moment.time_ns + AFTER_NS
 
     def _dump(self, now_ns: int) -> None:
-        self._due_ns, self._earliest_ns = NEVER, now_ns + PAUSE_NS
+        # No longer than the memory is: an event that waits must not be forgotten meanwhile.
+        self._due_ns, self._earliest_ns = NEVER, now_ns + min(PAUSE_NS, int(self.seconds * 1e9) // 2)
         if not self._ring or not self._anchor:
             return
         begin_ns = self._ring[0][0]
@@ -91,8 +94,8 @@ class FlightMemory:
         if self._profiler:
             self._profiler.begin_segment(folder)
         self._writer.begin(folder, open_description(self._labels, begin_ns, self._anchor))
-        for _, frames in self._ring:
-            self._writer.append(frames)
+        # As one: a long memory has more frames than may wait for the disk.
+        self._writer.append(b"".join(frames for _, frames in self._ring))
         self._writer.append(end_frame(End(now_ns, "event")))
         self._writer.end(folder)
         self._closing.add(folder)

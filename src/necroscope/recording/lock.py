@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from necroscope.errors import StoreError, StoreHeldError
@@ -34,7 +34,8 @@ def held(folder: Path) -> Iterator[None]:
         raise StoreHeldError(f"{folder} is held by {_holder(path)}", hint=hint) from error
     try:
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, json.dumps({"pid": os.getpid(), "since_ns": time.time_ns()}).encode())
+        with suppress(OSError):  # on a full disk nobody can be told who we are, but we hold it
+            os.write(descriptor, json.dumps({"pid": os.getpid(), "since_ns": time.time_ns()}).encode())
         yield
     finally:
         os.close(descriptor)

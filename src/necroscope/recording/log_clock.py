@@ -8,14 +8,16 @@ tell: none can arrive before it was logged, and the quickest arrival is nearest 
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from dataclasses import dataclass, replace
 
 from necroscope.model.reading import Reading
 from necroscope.recording.clock import Anchor, take_anchor
 from necroscope.sources.host import Host
-from necroscope.sources.kernel_log import KernelLog, LogLine
+from necroscope.sources.kernel_log import KMSG_DEVICE, KernelLog, LogLine
 
 MARK = "necroscope: the log clock is compared with CLOCK_MONOTONIC"
 RENEW_NS = 3600 * 10**9
@@ -42,7 +44,7 @@ class LogClock:
         if self._marked and now - self._bracket[1] < RENEW_NS:
             return True
         try:
-            descriptor = os.open(self.host.path("/dev/kmsg"), os.O_WRONLY | os.O_CLOEXEC)
+            descriptor = open_device(self.host)
         except OSError:
             return False
         try:
@@ -67,6 +69,7 @@ class LogClock:
     def calibrated(self, reading: Reading[KernelLog]) -> Reading[KernelLog]:
         """The same lines with their times on CLOCK_MONOTONIC; our own marks are used up and left out."""
         if reading.value is None or not reading.value.lines:
+            self._has_read = self._has_read or reading.value is not None
             return reading
         raw_now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         slewed_ns = time.monotonic_ns() - raw_now
@@ -96,3 +99,12 @@ class LogClock:
         if self.behind_ns is None or behind < self.behind_ns - PREEMPTED_NS - drifted:
             self.behind_ns, self._measured_raw_ns = behind, raw_now
             self.basis = "the quickest arrival of a line"
+
+
+def open_device(host: Host) -> int:
+    """The log to write to. Never a plain file: that is somebody's recording, and a mark would spoil it."""
+    path = host.path("/dev/kmsg")
+    status = path.stat()
+    if not host.is_live or not stat.S_ISCHR(status.st_mode) or status.st_rdev != KMSG_DEVICE:
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV), str(path))
+    return os.open(path, os.O_WRONLY | os.O_CLOEXEC)

@@ -13,7 +13,7 @@ from necroscope.recording.store import DESCRIPTION, StoredSegment, read_segment
 from necroscope.sources.host import Host
 
 NEWEST = 5  # segments whose descriptions are read; a store may have thousands
-MISSED_NS = 3 * 10**9
+MISSED_NS = 1_500_000_000  # a whole second at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,5 +74,5 @@ def _left_open(folder: Path) -> StoredSegment | None:
     kept = {file["name"] for file in segment.description["files"]}
     for path in (folder / JOURNAL, *folder.glob("perf.data*")):
         if path.name not in kept:
-            path.unlink()
+            path.unlink(missing_ok=True)  # its sealing child may still be at it
     return None

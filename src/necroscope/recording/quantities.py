@@ -12,7 +12,7 @@ BYTES_PER = {
     **{unit: 1024**power for power, unit in enumerate(("k", "m", "g", "t"), 1)},
     **{unit: 1000**power for power, unit in enumerate(("kb", "mb", "gb", "tb"), 1)},
 }
-NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+NUMBER = re.compile(r"(\d{1,18}(?:\.\d+)?)\s*([A-Za-z]*)")  # more digits than that are a slip
 
 
 def parse_duration(text: str) -> float:

@@ -66,18 +66,25 @@ class Recorder:
         self._anchor = self._parts.log_clock.anchor()
         self._last_ns = first.time_ns
         output.begin(first, self._anchor)
-        self._announce(output, first)
-        end_ns = first.time_ns + int(seconds * 1e9) if seconds is not None else None
+        try:
+            self._announce(output, first)
+            self._loop(output, first.time_ns + int(seconds * 1e9) if seconds is not None else None)
+        finally:
+            output.finish()
+
+    def _loop(self, output: Output, end_ns: int | None) -> None:
         due_ns = self._next_second()
-        while not self._stopping and not (end_ns and self._last_ns >= end_ns - SECOND_NS // 2):
+        while not self._stopping and not self._is_over(end_ns):
             if self._parts.bell.wait(due_ns):
                 self._hear(output)
             if time.monotonic_ns() >= due_ns:
                 self._tick(output)
                 due_ns = self._next_second()
-        if not end_ns or self._last_ns < end_ns - SECOND_NS // 2:
+        if not self._is_over(end_ns):
             self._tick(output)  # what happened since the last second
-        output.finish()
+
+    def _is_over(self, end_ns: int | None) -> bool:
+        return end_ns is not None and self._last_ns >= end_ns - SECOND_NS // 2
 
     def note(self, event: Event) -> Event:
         """Count an event about the recording itself, and give it a number."""

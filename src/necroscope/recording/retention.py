@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -60,26 +60,34 @@ def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
             (folder / entry.name / DESCRIPTION).unlink()
         shutil.rmtree(folder / entry.name, ignore_errors=True)
     left = [entry for entry in entries if entry not in doomed]
-    write_durably(folder / CACHE, json.dumps([asdict(entry) for entry in left]).encode())
+    with suppress(OSError):  # a full disk: the next one reads all descriptions again
+        write_durably(folder / CACHE, json.dumps([asdict(entry) for entry in left]).encode())
     return left
 
 
 def beyond(entries: Sequence[Entry], budget: Budget, now_ns: int) -> Iterator[Entry]:
     """The segments that must go. Open ones stay."""
-    kept = _with_neighbours(entries)
+    kept = set()
     room = budget.kept_bytes
-    for entry in reversed(kept):  # the newest first: they are the last to lose their place
+    for entry in reversed(_with_neighbours(entries)):  # the newest first: the last to lose their place
         room -= entry.size_bytes
         if room < 0:
-            kept = kept[kept.index(entry) + 1 :]
             break
+        kept.add(entry.name)
     total = sum(entry.size_bytes for entry in entries)
+    newest = {entry.boot_id: entry for entry in entries if entry.boot_id}
     for entry in entries:
-        too_old = now_ns - entry.end_ns > budget.age_seconds * 1e9
-        if entry.is_open or entry in kept or not (too_old or total > budget.total_bytes):
+        too_old = now_ns - _end_ns(entry, newest) > budget.age_seconds * 1e9
+        if entry.is_open or entry.name in kept or not (too_old or total > budget.total_bytes):
             continue
         total -= entry.size_bytes
         yield entry
+
+
+def _end_ns(entry: Entry, newest: Mapping[str, Entry]) -> int:
+    """When it ended, by the clock of the newest segment of its boot: it may have begun with a wrong one."""
+    last = newest.get(entry.boot_id, entry)
+    return last.end_ns - (last.begin_monotonic_ns - entry.begin_monotonic_ns)
 
 
 def _with_neighbours(entries: Sequence[Entry]) -> list[Entry]:
@@ -107,7 +115,7 @@ def in_order(entries: Sequence[Entry]) -> list[Entry]:
 def read_entries(folder: Path) -> list[Entry]:
     """All segments of a host, from the cache where it is right."""
     known: dict[str, Entry] = {}
-    with suppress(OSError, ValueError, TypeError):
+    with suppress(OSError, ValueError, KeyError, TypeError):
         known = {row["name"]: Entry(**row) for row in json.loads((folder / CACHE).read_bytes())}
     entries = []
     for path in folder.glob(f"[!.]*/{DESCRIPTION}"):

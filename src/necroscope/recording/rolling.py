@@ -25,7 +25,7 @@ from necroscope.recording.journal import (
 )
 from necroscope.recording.output import Workshop
 from necroscope.recording.segment import Moment
-from necroscope.recording.store import OPEN, SCHEMA, segment_names
+from necroscope.recording.store import CAPTURE, OPEN, SCHEMA, segment_names
 from necroscope.sources.catalog import SOURCES
 
 ANCHOR_EVERY_NS = 9_500_000_000
@@ -107,6 +107,7 @@ class RollingSegments:
     def _begin(self, folder: Path, moment: Moment, anchor: Anchor) -> None:
         self._folder, self._begin_ns, self._anchored_ns = folder, moment.time_ns, 0
         self._writer.begin(folder, open_description(self._labels, moment.time_ns, anchor))
+        self._writer.beside = folder / CAPTURE
         # What is counted since the last reading belongs to the segment before.
         totals = {name: reading for name, reading in moment.readings.items() if name not in SINCE_LAST}
         self._write(Moment(moment.time_ns, totals, moment.cost_ns), (), anchor)

@@ -22,8 +22,8 @@ from necroscope.recording.counters import write_counters
 from necroscope.recording.durable import sync_folder, sync_tree, write_durably
 from necroscope.recording.journal import JOURNAL, Journal, read_journal
 from necroscope.recording.segment import Moment
-from necroscope.recording.store import DESCRIPTION, SEALED, StoredSegment, describe_files
-from necroscope.recording.stored_events import EVENTS, write_events
+from necroscope.recording.store import DESCRIPTION, SEALED, StoredSegment, describe_files, read_segment
+from necroscope.recording.stored_events import EVENTS, last_told, write_events
 from necroscope.sources.kernel_log import KERNEL_LOG
 
 COUNTERS = "counters"
@@ -38,17 +38,28 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
     try:
         with (folder / JOURNAL).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not read_segment(folder).is_open:  # somebody else did it between our look and our lock
+                return
             journal = read_journal(file.read())
-            for name in (COUNTERS, PROFILE):  # of an attempt that was cut short
-                shutil.rmtree(folder / name, ignore_errors=True)
+            _clear(folder)  # of an attempt that was cut short
             if not journal.moments:
                 shutil.rmtree(folder)
                 return
-            _seal(segment, journal, seal_profile, keep_capture=keep_capture)
+            try:
+                _seal(segment, journal, seal_profile, keep_capture=keep_capture)
+            except OSError:
+                if read_segment(folder).is_open:
+                    _clear(folder)  # a full disk has better use for the room
+                raise
     except BlockingIOError as error:
         raise StoreError(f"{folder} is still being written, or sealed by somebody else") from error
     except OSError as error:
         raise StoreError(f"{folder}: cannot be sealed: {error.strerror or error}") from error
+
+
+def _clear(folder: Path) -> None:
+    for name in (COUNTERS, PROFILE):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *, keep_capture: bool) -> None:
@@ -57,7 +68,7 @@ def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *
     write_counters(folder / COUNTERS, journal.moments)
     profile = _profile(segment, journal, seal_profile)
     offset_ns = segment.offset_ns
-    events = [*journal.events, *_lost(profile, journal)]
+    events = list(last_told([*journal.events, *_lost(profile, journal)], offset_ns).values())
     write_events(folder / EVENTS, events, offset_ns)
     first, last = journal.moments[0].time_ns, journal.moments[-1].time_ns
     keep_capture = segment.capture.exists() and (keep_capture or "error" in profile)

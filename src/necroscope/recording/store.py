@@ -25,6 +25,7 @@ from necroscope.recording.wall_time import with_right_clocks
 SCHEMA = 1
 DESCRIPTION = "segment.json"
 OPEN, SEALED = "open", "sealed"
+CAPTURE = "perf.data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class StoredSegment:
     @property
     def capture(self) -> Path:
         """What perf writes, until it is sealed."""
-        return self.folder / "perf.data"
+        return self.folder / CAPTURE
 
     @property
     def has_profile(self) -> bool:

@@ -1,0 +1,562 @@
+"""An hour of a host with 96 cores: its size on disk, and the time to every picture of it.
+
+    python benchmarks/bench_hour.py [--quick]
+
+Limits: a heatmap in 20 ms a segment, the flame graph of 5 s in 100 ms, the profile in 1/15 of perf.data.
+
+The samples are of one real capture of this machine, at the rate that all cores of the large host have
+together; their core is rewritten. The counters are read by the real sources from a generated tree, go
+through the real journal, and are sealed by the real sealing child. The hour is 30 copies of that segment,
+each with a clock (and a boot) of its own: times in the files are on the segment's clock, so that no file has
+to change. What the few programs of the capture do not have is the number of different stacks of a real host.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.bench_profiles import load
+from benchmarks.timing import report, report_amount
+from necroscope.findings.core_states import core_states
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.findings.watch import Watch
+from necroscope.model.labels import Labels
+from necroscope.model.reading import Reading
+from necroscope.profiles.heatmap import subsecond
+from necroscope.profiles.window import Selection, flame, window
+from necroscope.recording.clock import Anchor
+from necroscope.recording.output import Workshop
+from necroscope.recording.rolling import RollingSegments
+from necroscope.recording.sampler import Sampler
+from necroscope.recording.sealer import Sealer
+from necroscope.recording.segment import Moment
+from necroscope.recording.store import DESCRIPTION, Store, StoredSegment, segment_names
+from necroscope.recording.stored_events import events_between
+from necroscope.recording.writer import Writer
+from necroscope.sources.catalog import SOURCES
+from necroscope.sources.host import Host
+from necroscope.sources.instance import INSTANCE
+from necroscope.sources.nic_counters import NIC_COUNTERS, DeviceCounters, NicCounters
+from necroscope.sources.nic_counters import Counter as NicCounter
+from necroscope.sources.source import Read
+
+CORES_COUNT = 96
+HERTZ = 97
+SEGMENT_SECONDS = 120
+SEGMENTS = 30
+SECOND_NS = 10**9
+BEGIN_NS = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()) * SECOND_NS
+HEATMAP_LIMIT_SECONDS = 0.020
+FLAME_LIMIT_SECONDS = 0.100
+SIZE_TARGET = 1 / 15
+BUDGET_BYTES = 8 << 30  # what `record` keeps by default
+PROGRAM = str(Path(sys.executable).with_name("necroscope"))
+
+
+# --- the large host ---------------------------------------------------------------------------------
+
+ENA_DEVICES, ENA_QUEUES = 2, 32
+ENA_DEVICE_COUNTERS = (
+    *("total_resets", "reset_fail", "tx_timeout", "wd_expired", "admin_q_pause", "bw_in_allowance_exceeded"),
+    *("bw_out_allowance_exceeded", "pps_allowance_exceeded", "conntrack_allowance_exceeded"),
+)
+ENA_QUEUE_COUNTERS = (
+    *("tx_cnt", "tx_bytes", "tx_queue_stop", "tx_prepare_ctx_err", "tx_queue_wakeup", "tx_dma_mapping_err"),
+    *("tx_linearize", "tx_linearize_failed", "tx_napi_comp", "tx_tx_poll", "tx_doorbells", "tx_bad_req_id"),
+    *("tx_llq_buffer_copy", "tx_missed_tx", "tx_unmask_interrupt", "tx_last_napi_jiffies"),
+    *("rx_cnt", "rx_bytes", "rx_rx_copybreak_pkt", "rx_csum_good", "rx_refil_partial", "rx_csum_bad"),
+    *("rx_page_alloc_fail", "rx_skb_alloc_fail", "rx_dma_mapping_err", "rx_bad_desc_num", "rx_bad_req_id"),
+    *("rx_empty_rx_ring", "rx_csum_unchecked", "rx_xdp_aborted", "rx_xdp_drop", "rx_xdp_pass", "rx_xdp_tx"),
+    *("rx_xdp_invalid", "rx_xdp_redirect"),
+)
+MOVING_COUNTERS = 0.3  # of a NIC's counters: most count errors that never happen
+DISK_QUEUES = 64
+PROCESSES, BUSY_PROCESSES, THREADS = 600, 48, 4
+CGROUPS = 200
+STUCK_CORE, STUCK_SECONDS = 7, range(60, 66)  # it runs in the kernel and nowhere else, once a segment
+
+
+class LargeHost:
+    """A tree of /proc and /sys files of a host with many cores, whose counters move from second to second."""
+
+    def __init__(self, root: Path, cores: int = CORES_COUNT) -> None:
+        self.cores = cores
+        self._root = root
+        self._random = random.Random(96)
+        self._second = 0
+        self._counts: dict[str, list[int]] = {}
+        self._nic = [0] * (ENA_DEVICES * (len(ENA_DEVICE_COUNTERS) + ENA_QUEUES * len(ENA_QUEUE_COUNTERS)))
+        self._moving = [self._random.random() < MOVING_COUNTERS for _ in self._nic]
+        self._write_fixed()
+        self.advance()
+
+    def advance(self) -> None:
+        """A second passes."""
+        for text in (self._stat, self._softirqs, self._interrupts, self._softnet, self._schedstat):
+            name, content = text()
+            self._write(name, content)
+        self._advance_tasks()
+        moved = self._random.randrange
+        self._nic = [
+            n + moved(10_000) if moves else n for n, moves in zip(self._nic, self._moving, strict=True)
+        ]
+        self._second += 1
+
+    def open_nic_counters(self, _: Host) -> Read[NicCounters]:
+        """What `ethtool -S` of the generated devices says: a file cannot stand for an ioctl."""
+        of_queue = (f"queue_{queue}_{name}" for queue in range(ENA_QUEUES) for name in ENA_QUEUE_COUNTERS)
+        names = (*ENA_DEVICE_COUNTERS, *of_queue)
+
+        def read() -> Reading[NicCounters]:
+            found = []
+            for device in range(ENA_DEVICES):
+                values = self._nic[device * len(names) : (device + 1) * len(names)]
+                counters = tuple(map(NicCounter._make, zip(names, values, strict=True)))
+                found.append(DeviceCounters(f"eth{device}", "ena", "2.13.0g", "", counters))
+            return Reading(tuple(found))
+
+        return read
+
+    def _write(self, name: str, content: str) -> None:
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+    def _link(self, name: str, target: str) -> None:
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target)
+
+    def _grow(self, name: str, most: int) -> list[int]:
+        """A counter of every core, a second later."""
+        old = self._counts.get(name) or [self._random.randrange(most * 10_000) for _ in range(self.cores)]
+        self._counts[name] = [count + self._random.randrange(most + 1) for count in old]
+        return self._counts[name]
+
+    def _stat(self) -> tuple[str, str]:
+        ticks = self._counts.setdefault("stat", [0] * 8 * self.cores)
+        for core in range(self.cores):
+            user, system, softirq = (self._random.randrange(most) for most in (60, 20, 8))
+            if core == STUCK_CORE and self._second in STUCK_SECONDS:
+                user, system, softirq = 0, 100, 0
+            spent = (user, 0, system, 100 - user - system - softirq, 0, 0, softirq, 0)
+            ticks[8 * core : 8 * core + 8] = map(sum, zip(ticks[8 * core : 8 * core + 8], spent, strict=True))
+        rows = [
+            f"cpu{core} {' '.join(map(str, ticks[8 * core : 8 * core + 8]))} 0 0"
+            for core in range(self.cores)
+        ]
+        all_cores = " ".join(str(sum(ticks[mode::8])) for mode in range(8))
+        tail = ["intr 9 0", "ctxt 9", "btime 1767268800", "processes 9", "softirq 9 1 1 1 1 1 1 1 1 1 1"]
+        return "proc/stat", "\n".join([f"cpu  {all_cores} 0 0", *rows, *tail, ""])
+
+    def _softirqs(self) -> tuple[str, str]:
+        kinds = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
+        rows = [f"{kind:>12}:" + "".join(f"{n:>11}" for n in self._grow(kind, 900)) for kind in kinds]
+        return "proc/softirqs", "\n".join([self._head(), *rows, ""])
+
+    def _head(self) -> str:
+        return " " * 13 + "".join(f"{f'CPU{core}':>11}" for core in range(self.cores))
+
+    def _interrupts(self) -> tuple[str, str]:
+        rows = []
+        for irq, name in self._irqs():
+            taken = self._grow(f"irq {irq}", 4000)[0]
+            counts = [0] * self.cores
+            # An interrupt has been on two cores since boot: where it is now, and where it was before.
+            counts[irq % self.cores], counts[(irq + 1) % self.cores] = taken, 17
+            rows.append(f"{irq:>5}: {' '.join(f'{n:>10}' for n in counts)}  IR-PCI-MSIX  {irq}-edge  {name}")
+        for kind in ("NMI", "LOC", "RES", "CAL", "TLB"):
+            rows.append(f"{kind:>5}: {' '.join(f'{n:>10}' for n in self._grow(kind, 900))}  of the machine")
+        return "proc/interrupts", "\n".join([self._head(), *rows, ""])
+
+    def _irqs(self) -> Iterator[tuple[int, str]]:
+        names = [f"eth{d}-Tx-Rx-{queue}" for d in range(ENA_DEVICES) for queue in range(ENA_QUEUES)]
+        names += [f"ena-mgmnt@pci:0000:00:0{5 + device}.0" for device in range(ENA_DEVICES)]
+        names += [f"nvme0q{queue}" for queue in range(DISK_QUEUES)]
+        return enumerate(names, 30)
+
+    def _softnet(self) -> tuple[str, str]:
+        processed, squeezed = self._grow("processed", 5000), self._grow("squeezed", 2)
+        rows = [
+            f"{processed[core]:08x} 00000000 {squeezed[core]:08x}"
+            + " 00000000" * 9
+            + f" {core:08x} 00000000 0"
+            for core in range(self.cores)
+        ]
+        return "proc/net/softnet_stat", "\n".join([*rows, ""])
+
+    def _schedstat(self) -> tuple[str, str]:
+        running, waiting = self._grow("running", SECOND_NS), self._grow("waiting", SECOND_NS // 50)
+        rows = ["version 17", f"timestamp {4294937296 + self._second}"]
+        for core in range(self.cores):
+            rows.append(f"cpu{core} 0 0 0 0 0 0 {running[core]} {waiting[core]} 2154")
+            rows += [f"domain{level} ffffffff,ffffffff,ffffffff" + " 120" * 45 for level in range(2)]
+        return "proc/schedstat", "\n".join([*rows, ""])
+
+    def _advance_tasks(self) -> None:
+        delays = self._grow("delay", SECOND_NS // 100)
+        for core in range(self.cores):
+            self._write(f"proc/{10 + core}/schedstat", f"86093441 {delays[core]} 2154\n")
+        used = self._grow("used", 50)
+        for number in range(BUSY_PROCESSES):
+            pid = 1000 + number
+            for thread in range(THREADS):
+                core = (number * THREADS + thread) % self.cores
+                ticks = used[(number + thread) % self.cores]
+                self._write_stat(f"proc/{pid}/task/{pid + thread * 10_000}", "worker", core, ticks, THREADS)
+            self._write_stat(f"proc/{pid}", "worker", number, used[number] * THREADS, THREADS)
+
+    def _write_stat(self, folder: str, comm: str, core: int, ticks: int, threads: int = 1) -> None:
+        pid = folder.rpartition("/")[2]
+        flags = 0x00200040 if comm.startswith("ksoftirqd") else 0x400000
+        head = f"{pid} ({comm}) S 1 1 1 0 -1 {flags} 0 0 0 0 {ticks} {ticks // 4} 0 0 20 0 {threads} 0 4711"
+        self._write(f"{folder}/stat", f"{head} 0 0 {'0 ' * 14}{core} 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
+
+    def _write_fixed(self) -> None:
+        cores = f"0-{self.cores - 1}\n"
+        fixed = {
+            "sys/devices/system/cpu/online": cores,
+            "sys/devices/system/cpu/possible": cores,
+            "proc/sys/kernel/hostname": "large\n",
+            "proc/sys/kernel/osrelease": "6.1.0\n",
+            "proc/sys/kernel/random/boot_id": "00000000-0000-4000-8000-000000000000\n",
+            "etc/os-release": 'PRETTY_NAME="generated"\n',
+            "dev/kmsg": "6,1,1000,-;Linux version 6.1.0\n",
+            "sys/fs/cgroup/cgroup.controllers": "cpu memory\n",
+            "sys/fs/cgroup/cgroup.stat": f"nr_descendants {CGROUPS}\nnr_dying_descendants 3\n",
+        }
+        for own in ("1", "self"):
+            mount = "30 24 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n"
+            fixed[f"proc/{own}/mountinfo"] = mount
+        for name, content in fixed.items():
+            self._write(name, content)
+        for name in ("meminfo", "vmstat", "pressure/cpu", "pressure/io", "pressure/memory"):
+            self._write(f"proc/{name}", Path(f"/proc/{name}").read_text())
+        self._write_processes()
+        self._write_devices()
+        for number in range(CGROUPS):
+            folder = f"sys/fs/cgroup/pod{number}.slice"
+            self._write(f"{folder}/cpu.max", "400000 100000\n")
+            self._write(f"{folder}/cpu.stat", "nr_periods 1200\nnr_throttled 310\nthrottled_usec 48210933\n")
+
+    def _write_processes(self) -> None:
+        names = {1: "systemd", **{10 + core: f"ksoftirqd/{core}" for core in range(self.cores)}}
+        names |= {1000 + number: "worker" for number in range(PROCESSES - len(names))}
+        for pid, comm in names.items():
+            self._write_stat(f"proc/{pid}", comm, pid % self.cores, 100)
+            self._write_stat(f"proc/{pid}/task/{pid}", comm, pid % self.cores, 100)
+            self._write(f"proc/{pid}/comm", f"{comm}\n")
+            self._write(f"proc/{pid}/cgroup", f"0::/system.slice/service{pid % 40}.service\n")
+
+    def _write_devices(self) -> None:
+        for device in range(ENA_DEVICES):
+            address, folder = f"0000:00:0{5 + device}.0", f"sys/class/net/eth{device}"
+            self._link(f"{folder}/device", f"../../../devices/pci0000:00/{address}")
+            self._link(f"sys/devices/pci0000:00/{address}/driver", "../../../bus/pci/drivers/ena")
+            (self._root / "sys/bus/pci/drivers/ena").mkdir(parents=True, exist_ok=True)
+            for queue in range(ENA_QUEUES):
+                self._write(f"{folder}/queues/tx-{queue}/tx_timeout", "0\n")
+                self._write(f"{folder}/queues/tx-{queue}/xps_cpus", "00000000,00000000,00000001\n")
+        for irq, _ in self._irqs():
+            self._write(f"proc/irq/{irq}/effective_affinity_list", f"{irq % self.cores}\n")
+
+
+# --- the recording ----------------------------------------------------------------------------------
+
+
+def capture(path: Path, seconds: int) -> None:
+    """As many samples a second as all cores of the large host have."""
+    hertz = CORES_COUNT * HERTZ // (os.cpu_count() or 1)
+    command = ["perf", "record", "-q", "-F", str(hertz), "-g", "-a", "-m", "4096", "-k", "CLOCK_MONOTONIC"]
+    with load():
+        subprocess.run(
+            [*command, "--buildid-mmap", "-o", str(path), "--", "sleep", str(seconds)],
+            check=True,
+            capture_output=True,
+        )
+
+
+SAMPLE = 9
+PLACED = (1 << 16, 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 6, 1 << 9, 1 << 7)  # fields in their order
+TIME, CPU = 1 << 2, 1 << 7
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What became of a capture."""
+
+    samples: int
+    begin_ns: int
+
+
+def spread(path: Path, repeats: int, period_ns: int) -> Spread:
+    """Give the samples of each core of a capture to many in turn, and repeat them; the file is changed."""
+    data = bytearray(path.read_bytes())
+    _, _, _, attrs_offset, _, begin, size = struct.unpack_from("<8s6Q", data)
+    (sample_type,) = struct.unpack_from("<Q", data, attrs_offset + 24)
+    fields = [bits for bits in PLACED if sample_type & bits]
+    time_at, cpu_at = (8 + 8 * fields.index(bits) for bits in (TIME, CPU))
+    each = CORES_COUNT // (os.cpu_count() or 1)
+    seen: dict[int, int] = defaultdict(int)
+    places: list[tuple[int, int]] = []
+    at = begin
+    while at < begin + size:
+        kind, _, length = struct.unpack_from("<IHH", data, at)
+        if kind == SAMPLE:
+            (core,) = struct.unpack_from("<I", data, at + cpu_at)
+            struct.pack_into("<I", data, at + cpu_at, core * each + seen[core] % each)
+            seen[core] += 1
+            places.append((at, length))
+        at += length
+    times = [struct.unpack_from("<Q", data, place + time_at)[0] for place, _ in places]
+    if repeats > 1:
+        records = data[begin : begin + size]
+        for turn in range(1, repeats):
+            for (place, length), time_ns in zip(places, times, strict=True):
+                record = data[place : place + length]
+                struct.pack_into("<Q", record, time_at, time_ns + turn * period_ns)
+                records += record
+        struct.pack_into("<Q", data, 48, len(records))
+        data[72:104] = bytes(32)  # features stand behind the data: without them nothing has to move
+        data = data[:begin] + records
+    path.write_bytes(data)
+    return Spread(len(places) * repeats, min(times))
+
+
+def read_moments(tree: Path, begin_ns: int) -> Iterator[Moment]:
+    """What the real sources say of the generated host, second by second."""
+    large = LargeHost(tree)
+    sources = [replace(s, open=large.open_nic_counters) if s is NIC_COUNTERS else s for s in SOURCES]
+    fast = Sampler(Host(tree), [source for source in sources if source.pace_seconds <= 1])
+    slow = Sampler(Host(tree), [source for source in sources if source.pace_seconds > 1])
+    for second in range(SEGMENT_SECONDS + 1):
+        moment = fast.read(everything=True)
+        readings, costs = dict(moment.readings), dict(moment.cost_ns)
+        if second % 60 == 0:
+            rare = slow.read(everything=True)
+            readings, costs = {**readings, **rare.readings}, {**costs, **rare.cost_ns}
+        yield Moment(begin_ns + second * SECOND_NS, readings, costs)
+        large.advance()
+
+
+def record(store: Path, perf_data: Path, tree: Path, begin_ns: int) -> None:
+    """One segment through the journal and the sealing child, as the recorder makes it."""
+    moments = read_moments(tree, begin_ns)
+    first = next(moments)
+    labels = first.readings[INSTANCE.id].value or Labels()
+    folder = Store(store).host_folder(labels.hostname)
+    folder.mkdir(parents=True)
+    sealer = Sealer([sys.executable, "-m", "necroscope", "seal", "--json", "--store", str(store)])
+    output = RollingSegments(Workshop(folder, labels, Writer(), sealer, None), SEGMENT_SECONDS * 2)
+    watch = Watch(load_thresholds(None))
+    anchor = Anchor(begin_ns, BEGIN_NS, begin_ns, begin_ns)
+    output.begin(first, anchor)
+    watch(first)
+    for moment in moments:
+        utc_ns = moment.time_ns + anchor.offset_ns
+        now = Anchor(moment.time_ns, utc_ns, moment.time_ns, moment.time_ns)
+        output.take(moment, watch(moment), now, stepped=False)
+    (segment,) = folder.glob("2*")
+    (segment / "perf.data").hardlink_to(perf_data)
+    began = time.perf_counter()
+    output.finish()
+    took = time.perf_counter() - began
+    if sealer.error:
+        raise SystemExit(f"the segment could not be sealed: {sealer.error}")
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    what = f"sealing a segment of {SEGMENT_SECONDS} s (wall {took:.2f} s, largest memory {memory:.0f} MiB)"
+    report_amount(what, sealer.cpu_seconds, "s of CPU", "1 % of a core", SEGMENT_SECONDS / 100)
+
+
+def repeat(store: Path, host: str) -> list[StoredSegment]:
+    """The hour: copies of the one segment that there is, one after the other."""
+    (first,) = Store(store).segments()
+    for number in range(1, SEGMENTS):
+        shift_ns = number * SEGMENT_SECONDS * SECOND_NS
+        folder = next(segment_names(Store(store).host_folder(host), first.begin_ns + shift_ns))
+        shutil.copytree(first.folder, folder)
+        document = json.loads((folder / DESCRIPTION).read_text())
+        document["begin_ns"] += shift_ns
+        document["end_ns"] += shift_ns
+        document["clock"]["offset_ns"] += shift_ns
+        document["host"]["boot_id"] = f"00000000-0000-4000-8000-{number:012x}"
+        (folder / DESCRIPTION).write_text(json.dumps(document, indent=1))
+    return Store(store).segments()
+
+
+# --- the measurements -------------------------------------------------------------------------------
+
+HOUR = Selection(BEGIN_NS, BEGIN_NS + SEGMENTS * SEGMENT_SECONDS * SECOND_NS)
+MIDDLE_NS = (HOUR.begin_ns + HOUR.end_ns) // 2 + SECOND_NS
+FIVE = Selection(MIDDLE_NS, MIDDLE_NS + 5 * SECOND_NS)
+
+
+def _timeline(segments: Sequence[StoredSegment]) -> object:
+    states = core_states(segments, HOUR.begin_ns, HOUR.end_ns, SECOND_NS, load_thresholds(None))
+    if states.missing or len(states.states) != CORES_COUNT:
+        raise SystemExit(f"the timeline is not whole: {len(states.states)} cores, {states.missing} missing")
+    return states
+
+
+WORKS: Mapping[str, Callable[[Sequence[StoredSegment]], object]] = {
+    "list": lambda segments: segments,
+    "heatmap": lambda segments: subsecond(segments, HOUR, 50),
+    "flame": lambda segments: flame(window(segments, FIVE)),
+    "flame-core": lambda segments: flame(window(segments, replace(FIVE, cpus=(STUCK_CORE,)))),
+    "timeline": _timeline,
+    "events": lambda segments: events_between(segments, HOUR.begin_ns, HOUR.end_ns),
+}
+
+
+def work(name: str, store: Path) -> None:
+    """Do one thing in this process, and print how long it took, from the listing of the store on."""
+    began = time.perf_counter()
+    WORKS[name](Store(store).segments())
+    seconds = time.perf_counter() - began
+    print(json.dumps([seconds, _peak_mib()]))
+
+
+def _peak_mib() -> float:
+    """The largest memory of this process; getrusage would count what its parent had when it was started."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def forget(store: Path) -> None:
+    """Let the kernel drop the files of a store from its memory."""
+    os.sync()  # what is not written yet cannot be dropped
+    for path in store.rglob("*"):
+        if path.is_file():
+            descriptor = os.open(path, os.O_RDONLY)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(descriptor)
+
+
+def in_new_process(name: str, store: Path) -> tuple[float, float]:
+    """Seconds and MiB of one work in a process of its own."""
+    words = [sys.executable, __file__, "--work", name, "--store", str(store)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    seconds, memory = json.loads(done.stdout)
+    return seconds, memory
+
+
+def program(store: Path, *words: str) -> float:
+    """Seconds of the whole program."""
+    began = time.perf_counter()
+    command = [PROGRAM, *words, "--json", "--store", str(store)]
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def measure(store: Path) -> None:
+    """Print the times of all pictures."""
+    whole, five = _range(HOUR), _range(FIVE)
+    heatmap = SEGMENTS * HEATMAP_LIMIT_SECONDS
+    rows: list[tuple[str, str, float | None, list[str]]] = [
+        ("the list of segments", "list", None, []),
+        ("heatmap of the hour, 50 rows", "heatmap", heatmap, ["scope", "--rows", "50", *whole]),
+        ("flame graph of 5 s, all cores", "flame", FLAME_LIMIT_SECONDS, ["flame", *five]),
+        (
+            "flame graph of 5 s, one core",
+            "flame-core",
+            FLAME_LIMIT_SECONDS,
+            ["flame", "--cpu", str(STUCK_CORE), *five],
+        ),
+        ("timeline of the hour", "timeline", None, ["timeline", *whole]),
+        ("events of the hour", "events", None, ["events", *whole]),
+    ]
+    for what, name, limit, words in rows:
+        times: dict[str, float] = {}
+        for state in ("cold", "warm"):
+            runs = []
+            for _ in range(3):
+                if state == "cold":
+                    forget(store)
+                runs.append(in_new_process(name, store))
+            times[state], memory = min(runs)
+            if limit:
+                report(f"{what}, {state}", times[state], "limit", limit)
+            else:
+                print(f"{what}, {state}: {times[state] * 1e3:.2f} ms; no limit is set")
+        print(f"  largest memory: {memory:.0f} MiB")
+        if words:
+            forget(store)
+            cold, warm = program(store, *words), min(program(store, *words) for _ in range(3))
+            print(f"  necroscope {words[0]} --json, all of it: cold {cold:.3f} s, warm {warm:.3f} s")
+
+
+def _range(selection: Selection) -> list[str]:
+    utc = Anchor(0, 0)
+    return ["-b", utc.iso(selection.begin_ns), "-e", utc.iso(selection.end_ns)]
+
+
+def measure_size(segments: Sequence[StoredSegment], raw_bytes: int) -> None:
+    """Print what the hour takes, and what of it."""
+    parts: Counter[str] = Counter()
+    tables: Counter[str] = Counter()
+    for segment in segments:
+        for path in segment.folder.rglob("*"):
+            if path.is_file():
+                parent = path.parent.name
+                parts[parent if path.parent != segment.folder else path.name] += path.stat().st_size
+                tables[f"{parent}/{path.name}"] += path.stat().st_size
+    raw, total = raw_bytes * SEGMENTS, parts.total()
+    for name, size in parts.most_common():
+        print(f"  {name:16} {size / 1e6:8.1f} MB, {size / total:.0%}")
+    largest = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in tables.most_common(8))
+    print(f"  the largest files, in MB: {largest}")
+    report_amount("the hour on disk", total / 1e6, "MB", "its perf.data", raw / 1e6)
+    target = raw * SIZE_TARGET / 1e6
+    report_amount("its profile", parts["profile"] / 1e6, "MB", "1/15 of its perf.data", target)
+    print(f"hours in the budget of 8 GiB: {BUDGET_BYTES / total:.0f}")
+
+
+def main() -> None:
+    """Record, copy, and measure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="a capture of 12 s, ten times")
+    parser.add_argument("--work", choices=WORKS, help=argparse.SUPPRESS)
+    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.work:
+        work(arguments.work, arguments.store)
+        return
+    if os.geteuid() != 0 or not shutil.which("perf"):
+        print("not measured: needs root and perf")
+        return
+    with tempfile.TemporaryDirectory(prefix="necroscope-bench-") as name:
+        folder = Path(name)
+        store, perf_data = folder / "store", folder / "perf.data"
+        repeats = 10 if arguments.quick else 1
+        seconds = SEGMENT_SECONDS // repeats
+        capture(perf_data, seconds)
+        spreaded = spread(perf_data, repeats, seconds * SECOND_NS)
+        raw_bytes = perf_data.stat().st_size
+        print(
+            f"{CORES_COUNT} cores at {HERTZ} Hz, {SEGMENTS} segments of {SEGMENT_SECONDS} s:"
+            f" {spreaded.samples:,} samples and {raw_bytes / 1e6:.0f} MB of perf.data in each"
+        )
+        record(store, perf_data, folder / "tree", spreaded.begin_ns)
+        perf_data.unlink()
+        segments = repeat(store, "large")
+        measure_size(segments, raw_bytes)
+        measure(store)
+
+
+if __name__ == "__main__":
+    main()
