@@ -19,10 +19,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -37,6 +37,7 @@ from typing import Any
 
 from benchmarks.bench_hour import LargeHost
 from benchmarks.timing import report_amount
+from necroscope import _native
 from necroscope.exporter.meter import Meter
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.findings.watch import Watch
@@ -57,7 +58,6 @@ LARGE_HOST_SECONDS = 20
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 BUSY = [sys.executable, "-c", "while True: pass"]
 CHURN = ["sh", "-c", "while :; do /bin/true; /bin/true; sleep 0.05; done"]
-SCRIPT_LINE = re.compile(r"\[(?P<core>\d+)\]\s+(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}):")
 
 
 # --- processes from outside -------------------------------------------------------------------------
@@ -222,13 +222,13 @@ def run_recorder(store: Path, seconds: int, segment: int) -> Result:
     segments = Store(store).segments()
     _print_recorder(body, watched, segments)
     first, last, span = watched.started, watched.last, watched.steady_seconds
-    # One whole segment was closed and sealed between the two, or more: each is paid for its own seconds.
-    sealed = int(watched.seconds // segment)
+    # All segments but the last were closed and sealed between the two: each is paid for by its own seconds.
+    sealed = sum(one.end_ns - one.begin_ns for one in segments[:-1]) / 1e9
     sealing = last.total - last.own - last.live["perf"] - (first.total - first.own - first.live["perf"])
     parts = {
         "the long-lived process": (last.own - first.own) / span,
         "perf": (last.live["perf"] - first.live["perf"]) / span,
-        "sealing children": sealing / (sealed * segment) if sealed else 0.0,
+        "sealing children": sealing / sealed if sealed else 0.0,
     }
     sizes = [path.stat().st_size for one in segments for path in one.folder.rglob("*") if path.is_file()]
     recorded = sum(one.end_ns - one.begin_ns for one in segments) / 6e10
@@ -247,7 +247,10 @@ def _print_recorder(body: Mapping[str, Any], watched: Watched, segments: Sequenc
     costs = body["costs"]
     own = ", ".join(f"{name} {cost['cpu_seconds']:.2f} s" for name, cost in costs.items())
     total = sum(cost["cpu_seconds"] for cost in costs.values())
-    print(f"the recorder: {body['moments']} seconds, {len(segments)} segments")
+    why = ", ".join(f"{one.description['ended']}" for one in segments)
+    print(f"the recorder: {body['moments']} seconds, {len(segments)} segments ({why})")
+    if body["perf_starts"] > 1:
+        print(f"  perf was started {body['perf_starts']} times: its share below is too small")
     print(f"  CPU in all by its own count: {total:.2f} s ({own})")
     print(
         f"  CPU in all by wait4: {watched.whole_cpu_seconds:.2f} s,"
@@ -298,12 +301,11 @@ def run_loop(folder: Path, seconds: int, turn: int) -> Result:
     finally:
         _end(process)
     files = sorted(folder.glob("perf-*.data"), key=lambda path: path.stat().st_mtime)
-    read = {path: found for path in files if (found := _script_spans(path))}
-    spans = list(read.values())
+    spans = [_spans_of_file(path) for path in files]
     first, last = watched.started, watched.last
-    sizes = [path.stat().st_size for path in read]
     sampled = sum(max(s[1] for s in file.values()) - min(s[0] for s in file.values()) for file in spans)
-    broken = f", of which perf can read {len(read)}" if len(read) < len(files) else ""
+    lost = sum(not _is_finished(path) for path in files)
+    broken = f", {lost} of which perf aborted on and cannot read" if lost else ""
     print(f"the loop: {len(files)} files{broken}; peak of perf {watched.perf_peak_mb:.1f} MB")
     return Result(
         steady_percent=100 * (last.total - first.total) / watched.steady_seconds,
@@ -311,22 +313,24 @@ def run_loop(folder: Path, seconds: int, turn: int) -> Result:
         start_up_seconds=first.total,
         whole_percent=100 * watched.whole_cpu_seconds / watched.seconds,
         resident_mb=watched.perf_peak_mb,
-        bytes_per_minute=sum(sizes) / (sampled / 60),
+        bytes_per_minute=sum(path.stat().st_size for path in files) / (sampled / 60),
         gaps=_gaps_of(spans),
     )
 
 
-def _script_spans(path: Path) -> Spans:
-    """The first and the last sample of every core, in perf's own words; none of a file that it cannot read.
+def _spans_of_file(path: Path) -> Spans:
+    """The first and the last sample of every core; our reader also reads a file that perf did not finish."""
+    with tempfile.TemporaryDirectory(prefix="necroscope-bench-") as folder:
+        facts = _native.import_perf_data(path, folder, kallsyms=None, root="/", idle=[], interrupt=[])
+    return {core: (first_ns / 1e9, last_ns / 1e9) for core, _, first_ns, last_ns, _ in facts["per_core"]}
 
-    perf 6.1 aborts at the end of a capture that has an ELF file with a long build id in it.
+
+def _is_finished(path: Path) -> bool:
+    """Whether perf can read its file. perf 6.1 was seen to abort over build ids at the end of a capture, before
+    it wrote how much data there is; the recorder's perf does not collect them in that way.
     """
-    command = ["perf", "script", "-i", str(path), "--ns", "-F", "cpu,time"]
-    text = subprocess.run(command, check=False, capture_output=True, text=True).stdout
-    times: dict[int, list[float]] = defaultdict(list)
-    for match in SCRIPT_LINE.finditer(text):
-        times[int(match["core"])].append(int(match["seconds"]) + int(match["nanoseconds"]) / 1e9)
-    return {core: (min(own), max(own)) for core, own in times.items()}
+    with path.open("rb") as file:
+        return struct.unpack_from("<Q", file.read(104), 48) != (0,)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -430,6 +434,8 @@ def main() -> None:
     if arguments.in_own_root:
         measure_counters(arguments.cores)
         return
+    if 0 < arguments.seconds < 2 * START_UP_SECONDS:
+        parser.error(f"--seconds: 0, or {2 * START_UP_SECONDS:g} or more")
     if os.geteuid() != 0 or not shutil.which("perf"):
         print("not measured: needs root and perf")
         return

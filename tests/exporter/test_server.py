@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import re
 import socket
 import threading
 import time
@@ -14,7 +13,7 @@ import pytest
 
 from necroscope.exporter import server as server_module
 from necroscope.exporter.exposition import CONTENT_TYPE
-from necroscope.exporter.server import MOST_CONNECTIONS, MetricsServer, parse_listen
+from necroscope.exporter.server import MOST_CONNECTIONS, MetricsServer
 
 TEXT = "necroscope_cores 2\n"
 
@@ -160,25 +159,3 @@ def test_closing_does_not_wait_for_clients() -> None:
         with serving() as server:
             idle_clients(stack, server, 3)
         assert time.monotonic() - began < 2
-
-
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("127.0.0.1:9464", ("127.0.0.1", 9464)),
-        ("localhost:0", ("localhost", 0)),
-        ("[::1]:9464", ("::1", 9464)),
-        ("0.0.0.0:1", ("0.0.0.0", 1)),
-    ],
-)
-def test_addresses(text: str, address: tuple[str, int]) -> None:
-    assert parse_listen(text) == address
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", ":9464", "9464", "localhost", "localhost:", "localhost:x", "h:65536", "h:-1", "::1:9464", "[]:1"],
-)
-def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(repr(text))):
-        parse_listen(text)

@@ -33,12 +33,12 @@ def moments_of(*cores: Sequence[str]) -> list[Moment]:
     return list(segment_of({CORES: core_seconds(*cores)}).moments)
 
 
-def test_it_is_told_after_three_seconds_and_again_when_it_ends() -> None:
+def test_it_is_told_after_three_seconds_when_it_has_doubled_and_when_it_ends() -> None:
     busy = ["idle", *["system"] * 8, "idle", "idle"]
-    (first, noticed), (second, ended) = told(moments_of(["idle"] * 11, busy))
-    assert (first, second) == (4, 10)
+    (first, noticed), (second, doubled), (third, ended) = told(moments_of(["idle"] * 11, busy))
+    assert (first, second, third) == (4, 7, 10)
     assert (noticed.kind, noticed.core, noticed.time_ns) == ("core-saturated", 1, BEGIN_NS + SECOND_NS)
-    assert (noticed.seconds, ended.seconds) == (3.0, 8.0)
+    assert (noticed.seconds, doubled.seconds, ended.seconds) == (3.0, 6.0, 8.0)
     assert (ended.time_ns, ended.sequence) == (noticed.time_ns, noticed.sequence), "the same id"
     assert ended.text == "core 1 was 100% in the kernel for 8 s"
 
@@ -63,9 +63,9 @@ def test_every_core_has_its_own_run_and_number() -> None:
 
 
 def test_the_end_of_one_is_told_under_its_own_id_while_another_lasts() -> None:
-    plans = [["system"] * 6 + ["idle"] * 4, ["idle"] * 2 + ["system"] * 8]
-    ends = [event for second, event in told(moments_of(*plans)) if second > 5]
-    assert [(event.core, event.sequence, event.seconds) for event in ends] == [(0, 1, 6.0)]
+    plans = [["system"] * 5 + ["idle"] * 3, ["idle"] * 2 + ["system"] * 6]
+    ends = [event for second, event in told(moments_of(*plans)) if second == 6]
+    assert [(event.core, event.sequence, event.seconds) for event in ends] == [(0, 1, 5.0)]
 
 
 def test_two_runs_of_one_core_are_two_events() -> None:
@@ -80,8 +80,8 @@ def test_a_core_that_was_offline_meanwhile_was_not_in_the_kernel_all_the_time() 
         cores: Any = moments[second].readings[CORES.id].value
         moments[second] = replace(moments[second], readings={CORES.id: Reading(cores[:1])})
     events = [event for _, event in told(moments)]
-    assert [event.seconds for event in events] == [3.0, 5.0, 3.0]
-    assert [(event.time_ns - BEGIN_NS) // SECOND_NS for event in events] == [0, 0, 50]
+    assert [event.seconds for event in events] == [3.0, 5.0, 3.0, 6.0]
+    assert [(event.time_ns - BEGIN_NS) // SECOND_NS for event in events] == [0, 0, 50, 50]
 
 
 def test_the_process_that_used_the_core_most_is_named() -> None:

@@ -77,7 +77,7 @@ def test_a_program_that_marks_and_spins_is_found_on_its_core(tmp_path: Path) -> 
 def require_on_its_core(store: Path, mark: Mark, id: str) -> None:
     words = ("flame", "--store", str(store), "--around", id)
     here = samples_of(ask(*words, "--cpu", str(mark.core)), mark.comm)
-    assert 6 <= here <= 14, (mark, here)  # 100 ms at 97 Hz
+    assert 6 <= here <= 14, (mark, here)  # 100 ms of CPU time at 97 Hz
     everywhere = samples_of(ask(*words), mark.comm)
     assert everywhere == here, "and on no other"
 
@@ -111,7 +111,7 @@ def test_a_clock_that_is_set_by_an_hour_moves_no_recorded_second(tmp_path: Path)
     (event,) = [e for e in events_of(store, "user-mark") if e.event.text.endswith(mark.text)]
     assert abs(event.event.time_ns - mark.after_ns) < CLOCKS_AGREE_NS
     body = ask("flame", "--store", str(store), "--around", event.id)
-    assert samples_of(body, mark.comm) >= 2  # it shares its core with a loop
+    assert 6 <= samples_of(body, mark.comm) <= 14
     assert body["samples"] > 2 * 97 * 6 * 0.9, (
         "five seconds before, of which half are before the step, one after"
     )

@@ -89,7 +89,7 @@ def test_filled_by_our_own_segments_the_newest_stay(disk: SmallDisk) -> None:
     words = ("--segment", "2s", "--rate", "1997", "--keep-perf-data", "--budget", "3MiB")
     with user_hog(0), user_hog(1), recording(store, *words) as one:
         first = segments_of(store)[0].folder
-        time.sleep(16)
+        time.sleep(13)
         code, body = one.end()
     assert (code, body["findings"]) == (0, []), one.said()
     left = segments_of(store)
@@ -109,7 +109,7 @@ def test_a_disk_that_others_use_too_loses_our_oldest_only(disk: SmallDisk) -> No
     words = ("--segment", "2s", "--rate", "4999", "--keep-perf-data")
     with user_hog(0), user_hog(1), recording(store, *words) as one:
         first = segments_of(store)[0].folder
-        time.sleep(26)
+        time.sleep(18)
         code, body = one.end()
     assert body["store_error"] == "", one.said()
     assert (code, body["findings"]) == (0, []), one.said()

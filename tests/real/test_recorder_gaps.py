@@ -28,7 +28,7 @@ def load() -> Iterator[None]:
 
 def per_core(segment: StoredSegment) -> dict[int, tuple[int, int, int, int]]:
     """Samples of the clock, the first, the last, and the widest gap between two."""
-    return {row[0]: tuple(row[1:]) for row in segment.description["profile"]["per_core"]}
+    return {row[0]: tuple(row[1:]) for row in segment.description.get("profile", {}).get("per_core", ())}
 
 
 def perf_count(capture: Path) -> int:
@@ -41,9 +41,9 @@ def perf_count(capture: Path) -> int:
 @pytest.mark.parametrize(
     ("seconds", "rate"),
     [
-        (22, 997),
-        pytest.param(60, 97, marks=pytest.mark.servers),
-        pytest.param(60, 997, marks=pytest.mark.servers),
+        (17, 997),
+        pytest.param(62, 97, marks=pytest.mark.servers),
+        pytest.param(62, 997, marks=pytest.mark.servers),
     ],
 )
 def test_one_period_at_every_boundary_no_second_missing_no_sample_lost(
@@ -55,10 +55,13 @@ def test_one_period_at_every_boundary_no_second_missing_no_sample_lost(
         code, body = one.wait()
     assert (code, body["findings"], one.said().count("capture-gap")) == (0, [], 0)
     segments = segments_of(store)
-    assert len(segments) >= seconds // 5
+    if not segments[-1].has_profile:  # it was just full when the time was up
+        assert segments[-1].end_ns - segments[-1].begin_ns < 10**9
+    sampled = segments if segments[-1].has_profile else segments[:-1]
+    assert len(sampled) >= seconds // 5
     period_ns = 10**9 // rate
     gaps = []
-    for before, after in pairwise(segments):
+    for before, after in pairwise(sampled):
         ended, began = per_core(before), per_core(after)
         assert ended.keys() == began.keys() == {0, 1}
         gaps += [began[core][1] - ended[core][2] for core in ended]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from necroscope.recording.quantities import parse_duration, parse_size
+from necroscope.recording.quantities import parse_address, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,25 @@ def test_what_is_no_size_is_named(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size such as") as error:
         parse_size(text)
     assert f"'{text}'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9464", ("127.0.0.1", 9464)),
+        ("localhost:0", ("localhost", 0)),
+        ("[::1]:9464", ("::1", 9464)),
+        ("0.0.0.0:1", ("0.0.0.0", 1)),
+    ],
+)
+def test_addresses(text: str, address: tuple[str, int]) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":9464", "9464", "localhost", "localhost:", "localhost:x", "h:65536", "h:-1", "::1:9464", "[]:1"],
+)
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(repr(text))):
+        parse_address(text)

@@ -30,6 +30,7 @@ from necroscope.recording.flight import FlightMemory
 from necroscope.recording.log_clock import LogClock
 from necroscope.recording.look_back import look_back
 from necroscope.recording.output import Output, Profiler, Workshop
+from necroscope.recording.quantities import parse_address
 from necroscope.recording.recorder import Parts, Recorder
 from necroscope.recording.rolling import RollingSegments
 from necroscope.recording.sampler import Sampler
@@ -214,10 +215,10 @@ class Agent:
             yield
             return
         # Imported here: the standard library's HTTP takes 4 MB of a recorder that nobody scrapes.
-        from necroscope.exporter.server import MetricsServer, parse_listen
+        from necroscope.exporter.server import MetricsServer
 
         try:
-            address = parse_listen(self._settings.listen)
+            address = parse_address(self._settings.listen)
             server = MetricsServer(*address, lambda: render(self._meter, self.status))
         except (ValueError, OSError) as error:
             hint = "--listen HOST:PORT, as in 127.0.0.1:9464"

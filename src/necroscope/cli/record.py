@@ -18,7 +18,7 @@ from necroscope.cli.arguments import add_store, argument, duration, folder
 from necroscope.cli.doctor import finding_document
 from necroscope.cli.screen import Screen, note
 from necroscope.findings.capture_gap import recorder_findings
-from necroscope.recording.config import load_record_settings, parse_rate, parse_segment
+from necroscope.recording.config import load_record_settings, parse_listen, parse_rate, parse_segment
 from necroscope.recording.lock import held
 from necroscope.recording.quantities import parse_size
 from necroscope.recording.status import Status
@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kept-budget", type=size, help="of it for those with events and around them (default a quarter)"
     )
     parser.add_argument("--age", type=duration, help="older segments are removed (default 7d)")
-    parser.add_argument("--listen", metavar="HOST:PORT", help="serve /metrics there (default: nowhere)")
+    parser.add_argument(
+        "--listen", type=argument(parse_listen), metavar="HOST:PORT", help="serve /metrics there"
+    )
     parser.add_argument(
         "--flight", action="store_true", help="keep all in memory, and write only when an event fires"
     )

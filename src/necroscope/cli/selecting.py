@@ -38,9 +38,9 @@ def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], in
     # Whole seconds: of the first and the last there is only a part.
     first_ns = min(segment.begin_ns for segment in stored)
     last_ns = max(segment.end_ns for segment in stored)
-    end_ns = arguments.end.utc_ns([stored[-1]]) if arguments.end else last_ns - last_ns % SECOND_NS
+    end_ns = arguments.end.utc_ns(stored) if arguments.end else last_ns - last_ns % SECOND_NS
     first_ns = max(end_ns - RECENT_NS, first_ns + -first_ns % SECOND_NS)
-    begin_ns = arguments.begin.utc_ns([stored[-1]]) if arguments.begin else first_ns
+    begin_ns = arguments.begin.utc_ns(stored) if arguments.begin else first_ns
     if begin_ns >= end_ns and not (arguments.begin or arguments.end):
         raise NothingRecordedError(f"not a second of {host} is recorded yet", hint="try again in a second")
     if begin_ns >= end_ns:

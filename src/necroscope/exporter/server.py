@@ -24,23 +24,6 @@ CONNECTION_SECONDS = 10.0  # for a whole connection: a client may send a letter 
 FRESH_SECONDS = 1.0
 
 
-def parse_listen(text: str) -> tuple[str, int]:
-    """HOST:PORT, an IPv6 address in brackets. The host must be there: nobody listens everywhere by accident.
-
-    Raises ValueError.
-    """
-    host, colon, port = text.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        raise ValueError(f"{text!r}: an IPv6 address has to be in brackets, as in [::1]:9464")
-    if not (colon and host):
-        raise ValueError(f"{text!r} is not HOST:PORT, as in 127.0.0.1:9464")
-    if not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise ValueError(f"{text!r}: {port!r} is not a port")
-    return host, int(port)
-
-
 class MetricsServer:
     """GET /metrics and /healthz. Port 0 is any free one, which `port` tells; a port in use is an OSError."""
 

@@ -81,12 +81,18 @@ def _add(grid: _native.CoreGrid, segment: StoredSegment) -> None:
     path = segment.folder / COUNTERS / f"{CORES.id}.parquet"
     if segment.is_open:
         grid.add_columns(_open_columns(segment), segment.offset_ns)
-    elif path.exists():  # else an imported capture, which has no counters
+    elif _has_cores(segment):
         try:
             grid.add_file(path, segment.offset_ns)
         except OSError as error:
             hint = "the segment is damaged: remove its folder, or restore it"
             raise StoreError(f"{path}: {error}", hint=hint) from error
+
+
+def _has_cores(segment: StoredSegment) -> bool:
+    """Whether there must be counters: an imported capture has none, nor has a host that showed none."""
+    read = segment.description.get("sources", {}).get(CORES.id, {})
+    return bool(read.get("readings", 0) > read.get("absent", 0))
 
 
 def _open_columns(segment: StoredSegment) -> dict[str, list[int]]:

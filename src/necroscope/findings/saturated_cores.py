@@ -32,7 +32,10 @@ class _Run:
 
 
 class SaturatedCores:
-    """Tells of a run when it is long enough, and once more, under the same id, how long it was."""
+    """Tells of a run when it is long enough, whenever it has doubled, and how long it was in the end.
+
+    All under one id: whoever reads them takes the last.
+    """
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.thresholds = thresholds
@@ -69,11 +72,14 @@ class SaturatedCores:
         for task in processes.tasks if processes else ():
             if task.core == core:
                 run.ticks[task.comm, task.pid, task.unit] += task.user_ticks + task.system_ticks
-        enough = self.thresholds["core-saturated.seconds"] - GRACE_SECONDS
-        if not run.told and run.seconds >= enough:
+        if not run.told:
+            if run.seconds < self.thresholds["core-saturated.seconds"] - GRACE_SECONDS:
+                return
             self._number += 1
-            run.told = self._event(core, run)
-            yield run.told
+        elif run.seconds < 2 * (run.told.seconds or 0):
+            return
+        run.told = self._event(core, run)
+        yield run.told
 
     def _event(self, core: int, run: _Run) -> Event:
         process, pid, unit = run.ticks.most_common(1)[0][0] if run.ticks else ("", None, "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import ConfigError
-from necroscope.recording.quantities import parse_duration, parse_size
+from necroscope.recording.quantities import parse_address, parse_duration, parse_size
 from necroscope.recording.retention import Budget
 from necroscope.sources.host import read_whole
 
@@ -92,11 +92,17 @@ def parse_rate(text: str) -> int:
     return int(text)
 
 
+def parse_listen(text: str) -> str:
+    """An address to listen on, as it was written."""
+    parse_address(text)
+    return text
+
+
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "segment": parse_segment,
     "rate": parse_rate,
     "budget": parse_size,
     "kept_budget": parse_size,
     "age": parse_duration,
-    "listen": str,
+    "listen": parse_listen,
 }

@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them."""
+"""Durations, sizes and addresses as people write them."""
 
 from __future__ import annotations
 
@@ -29,3 +29,20 @@ def parse_size(text: str) -> int:
     if not match or match[2].lower() not in BYTES_PER:
         raise ValueError(f"'{text}' is not a size such as 8GiB or 500MB")
     return int(float(match[1]) * BYTES_PER[match[2].lower()])
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """HOST:PORT, an IPv6 address in brackets. The host must be there: nobody listens everywhere by accident.
+
+    Raises ValueError.
+    """
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"{text!r}: an IPv6 address has to be in brackets, as in [::1]:9464")
+    if not (colon and host):
+        raise ValueError(f"{text!r} is not HOST:PORT, as in 127.0.0.1:9464")
+    if not (port.isascii() and port.isdigit() and int(port) < 65536):
+        raise ValueError(f"{text!r}: {port!r} is not a port")
+    return host, int(port)

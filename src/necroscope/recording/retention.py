@@ -18,6 +18,7 @@ from necroscope.recording.durable import write_durably
 from necroscope.recording.store import DESCRIPTION, OPEN
 
 CACHE = ".index.json"
+GOING = ".going-"  # what is being removed
 LARGEST_SHARE = 0.8  # of the file system, whatever the budget says
 
 
@@ -55,10 +56,11 @@ def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
     entries = in_order(read_entries(folder))
     doomed = set(beyond(entries, budget.on(folder), now_ns))
     for entry in doomed:
-        # The description first: what has none is no segment, and cannot be met half gone.
-        with suppress(FileNotFoundError):
-            (folder / entry.name / DESCRIPTION).unlink()
-        shutil.rmtree(folder / entry.name, ignore_errors=True)
+        # Under another name first: nobody meets a segment that is half gone, and the next one ends this.
+        with suppress(OSError):
+            (folder / entry.name).rename(folder / f"{GOING}{entry.name}")
+    for path in folder.glob(f"{GOING}*"):
+        shutil.rmtree(path, ignore_errors=True)
     left = [entry for entry in entries if entry not in doomed]
     with suppress(OSError):  # a full disk: the next one reads all descriptions again
         write_durably(folder / CACHE, json.dumps([asdict(entry) for entry in left]).encode())

@@ -22,7 +22,14 @@ from necroscope.recording.counters import write_counters
 from necroscope.recording.durable import sync_folder, sync_tree, write_durably
 from necroscope.recording.journal import JOURNAL, Journal, read_journal
 from necroscope.recording.segment import Moment
-from necroscope.recording.store import DESCRIPTION, SEALED, StoredSegment, describe_files, read_segment
+from necroscope.recording.store import (
+    CAPTURE,
+    DESCRIPTION,
+    SEALED,
+    StoredSegment,
+    describe_files,
+    read_segment,
+)
 from necroscope.recording.stored_events import EVENTS, last_told, write_events
 from necroscope.sources.kernel_log import KERNEL_LOG
 
@@ -71,13 +78,8 @@ def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *
     events = list(last_told([*journal.events, *_lost(profile, journal)], offset_ns).values())
     write_events(folder / EVENTS, events, offset_ns)
     first, last = journal.moments[0].time_ns, journal.moments[-1].time_ns
-    keep_capture = segment.capture.exists() and (keep_capture or "error" in profile)
-    names = [
-        folder / COUNTERS,
-        folder / PROFILE,
-        folder / EVENTS,
-        *([segment.capture] if keep_capture else []),
-    ]
+    kept = _kept_captures(segment, profile, keep_capture=keep_capture)
+    names = [folder / COUNTERS, folder / PROFILE, folder / EVENTS, *kept]
     document = {
         **segment.description,
         "state": SEALED,
@@ -95,9 +97,18 @@ def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *
     write_durably(folder / DESCRIPTION, json.dumps(document, indent=1).encode())
     sync_folder(folder)
     (folder / JOURNAL).unlink()
-    for path in folder.glob("perf.data*"):
-        if not (keep_capture and path == segment.capture):
+    for path in folder.glob(f"{CAPTURE}*"):
+        if path not in kept:
             path.unlink()
+
+
+def _kept_captures(
+    segment: StoredSegment, profile: Mapping[str, Any], *, keep_capture: bool
+) -> Sequence[Path]:
+    """perf's file where it is wanted; where it could not be read also the one that has its head."""
+    if "error" in profile:
+        return sorted(segment.folder.glob(f"{CAPTURE}*"))
+    return [segment.capture] if keep_capture and segment.capture.exists() else []
 
 
 def _profile(segment: StoredSegment, journal: Journal, seal_profile: SealProfile) -> dict[str, Any]:

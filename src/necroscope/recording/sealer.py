@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 MOST_ATTEMPTS = 3  # then it stays open, can be read all the same, and the next start tries again
 STUCK_SECONDS = 600.0
@@ -81,13 +82,11 @@ class Sealer:
         answer = child.stdout.read() if child.stdout else b""  # a line; it has ended
         code = child.wait()
         self._child = None
-        try:
-            document = json.loads(answer)
-            self.cpu_seconds += document.get("cpu_seconds", 0.0)
-            self.store_bytes = document.get("store_bytes", self.store_bytes)
-            what = document.get("error", {}).get("what", "")
-        except ValueError:
-            what = f"the sealing child ended with {code}"
+        document = _parsed(answer)
+        self.cpu_seconds += document.get("cpu_seconds", 0.0)
+        self.store_bytes = document.get("store_bytes", self.store_bytes)
+        error = document.get("error") or {}
+        what = error.get("what") or f"the sealing child ended with {code}"
         if code == 0:
             self._queue.popleft()
             self._attempts = 0
@@ -102,3 +101,12 @@ class Sealer:
         if self._attempts >= MOST_ATTEMPTS:
             self._queue.popleft()
             self._attempts = 0
+
+
+def _parsed(answer: bytes) -> dict[str, Any]:
+    """What a child printed; nothing where it was killed in the middle of it."""
+    try:
+        document = json.loads(answer)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
