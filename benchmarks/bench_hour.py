@@ -26,7 +26,8 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -234,7 +235,8 @@ class LargeHost:
             "sys/devices/system/cpu/possible": cores,
             "proc/sys/kernel/hostname": "large\n",
             "proc/sys/kernel/osrelease": "6.1.0\n",
-            "proc/sys/kernel/random/boot_id": "00000000-0000-4000-8000-000000000000\n",
+            # Of this boot: the kernel's symbols are looked up by it.
+            "proc/sys/kernel/random/boot_id": Path("/proc/sys/kernel/random/boot_id").read_text(),
             "etc/os-release": 'PRETTY_NAME="generated"\n',
             "dev/kmsg": "6,1,1000,-;Linux version 6.1.0\n",
             "sys/fs/cgroup/cgroup.controllers": "cpu memory\n",
@@ -296,16 +298,11 @@ PLACED = (1 << 16, 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 6, 1 << 9, 1 << 7)  # fi
 TIME, CPU = 1 << 2, 1 << 7
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """What became of a capture."""
+def spread(path: Path, repeats: int, period_ns: int) -> tuple[int, int]:
+    """Give the samples of each core of a capture to many in turn, and repeat them; the file is changed.
 
-    samples: int
-    begin_ns: int
-
-
-def spread(path: Path, repeats: int, period_ns: int) -> Spread:
-    """Give the samples of each core of a capture to many in turn, and repeat them; the file is changed."""
+    How many there are, and the time of the first.
+    """
     data = bytearray(path.read_bytes())
     _, _, _, attrs_offset, _, begin, size = struct.unpack_from("<8s6Q", data)
     (sample_type,) = struct.unpack_from("<Q", data, attrs_offset + 24)
@@ -335,7 +332,7 @@ def spread(path: Path, repeats: int, period_ns: int) -> Spread:
         data[72:104] = bytes(32)  # features stand behind the data: without them nothing has to move
         data = data[:begin] + records
     path.write_bytes(data)
-    return Spread(len(places) * repeats, min(times))
+    return len(places) * repeats, min(times)
 
 
 def read_moments(tree: Path, begin_ns: int) -> Iterator[Moment]:
@@ -545,13 +542,15 @@ def main() -> None:
         repeats = 10 if arguments.quick else 1
         seconds = SEGMENT_SECONDS // repeats
         capture(perf_data, seconds)
-        spreaded = spread(perf_data, repeats, seconds * SECOND_NS)
+        # In a process of its own: a child's largest memory counts what its parent had when it was started.
+        with ProcessPoolExecutor(1) as pool:
+            samples, begin_ns = pool.submit(spread, perf_data, repeats, seconds * SECOND_NS).result()
         raw_bytes = perf_data.stat().st_size
         print(
             f"{CORES_COUNT} cores at {HERTZ} Hz, {SEGMENTS} segments of {SEGMENT_SECONDS} s:"
-            f" {spreaded.samples:,} samples and {raw_bytes / 1e6:.0f} MB of perf.data in each"
+            f" {samples:,} samples and {raw_bytes / 1e6:.0f} MB of perf.data in each"
         )
-        record(store, perf_data, folder / "tree", spreaded.begin_ns)
+        record(store, perf_data, folder / "tree", begin_ns)
         perf_data.unlink()
         segments = repeat(store, "large")
         measure_size(segments, raw_bytes)

@@ -326,8 +326,8 @@ def _spans_of_file(path: Path) -> Spans:
 
 
 def _is_finished(path: Path) -> bool:
-    """Whether perf can read its file. perf 6.1 was seen to abort over build ids at the end of a capture, before
-    it wrote how much data there is; the recorder's perf does not collect them in that way.
+    """Whether perf can read its file. perf 6.1 was seen to abort over build ids at the end of a capture,
+    before it wrote how much data there is; the recorder's perf does not collect them in that way.
     """
     with path.open("rb") as file:
         return struct.unpack_from("<Q", file.read(104), 48) != (0,)

@@ -35,11 +35,9 @@ def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], in
     if not stored:
         where = f"{arguments.store} has no recording{f' of {arguments.host}' if arguments.host else ''}"
         raise NothingRecordedError(where, hint="necroscope record makes one")
-    # Whole seconds: of the first and the last there is only a part.
-    first_ns = min(segment.begin_ns for segment in stored)
-    last_ns = max(segment.end_ns for segment in stored)
-    end_ns = arguments.end.utc_ns(stored) if arguments.end else last_ns - last_ns % SECOND_NS
-    first_ns = max(end_ns - RECENT_NS, first_ns + -first_ns % SECOND_NS)
+    begin_recorded_ns, end_recorded_ns = whole_seconds(stored)
+    end_ns = arguments.end.utc_ns(stored) if arguments.end else end_recorded_ns
+    first_ns = max(end_ns - RECENT_NS, begin_recorded_ns)
     begin_ns = arguments.begin.utc_ns(stored) if arguments.begin else first_ns
     if begin_ns >= end_ns and not (arguments.begin or arguments.end):
         raise NothingRecordedError(f"not a second of {host} is recorded yet", hint="try again in a second")
@@ -48,9 +46,16 @@ def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], in
     if not any(segment.begin_ns < end_ns and segment.end_ns > begin_ns for segment in stored):
         raise NothingRecordedError(
             f"nothing of {host} was recorded from {_utc(begin_ns)} to {_utc(end_ns)}",
-            hint=f"the last recording ends at {_utc(last_ns)}",
+            hint=f"the last recording ends at {_utc(end_recorded_ns)}",
         )
     return stored, begin_ns, end_ns
+
+
+def whole_seconds(segments: Sequence[StoredSegment]) -> tuple[int, int]:
+    """The range that segments cover; of its first and last second there is only a part, which is left out."""
+    first_ns = min(segment.begin_ns for segment in segments)
+    last_ns = max(segment.end_ns for segment in segments)
+    return first_ns + -first_ns % SECOND_NS, last_ns - last_ns % SECOND_NS
 
 
 def _utc(ns: int) -> str:

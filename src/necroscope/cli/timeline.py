@@ -15,7 +15,7 @@ from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, duration
 from necroscope.cli.events import event_document, event_lines
 from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_range, choose_range
+from necroscope.cli.selecting import add_range, choose_range, whole_seconds
 from necroscope.errors import UsageError
 from necroscope.findings.core_states import LEGEND, MISSING, CoreStates, core_states
 from necroscope.findings.thresholds import load_thresholds
@@ -45,9 +45,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     if step_ns < SECOND_NS:
         raise UsageError("--step: the shortest step is a second")
     # A range may be of years; there is nothing to draw where nothing is recorded.
-    begin_ns = max(begin_ns, min(segment.begin_ns for segment in segments))
-    end_ns = min(end_ns, max(segment.end_ns for segment in segments))
-    begin_ns -= begin_ns % SECOND_NS
+    first_ns, last_ns = whole_seconds(segments)
+    begin_ns, end_ns = max(begin_ns - begin_ns % SECOND_NS, first_ns), min(end_ns, last_ns)
     thresholds = load_thresholds(arguments.config)
     states = core_states(segments, begin_ns, end_ns, step_ns, thresholds)
     events = events_between(segments, begin_ns, end_ns)
