@@ -371,7 +371,7 @@ def record(store: Path, perf_data: Path, tree: Path, begin_ns: int) -> None:
     (segment,) = folder.glob("2*")
     (segment / "perf.data").hardlink_to(perf_data)
     began = time.perf_counter()
-    output.finish()
+    output.finish(())
     took = time.perf_counter() - began
     if sealer.error:
         raise SystemExit(f"the segment could not be sealed: {sealer.error}")

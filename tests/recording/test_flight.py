@@ -78,8 +78,9 @@ class FakeProfiler:
     def is_done_with(self, _: Path) -> bool:
         return self.is_done
 
-    def stop(self) -> None:
+    def stop(self) -> Sequence[Event]:
         self.stopped = True
+        return ()
 
 
 class FakeSealer:
@@ -113,6 +114,9 @@ class Flight:
             self.memory.take(moment, events if is_last else (), anchor, stepped=is_last and stepped)
             self.taken += 1
 
+    def finish(self) -> None:
+        self.memory.finish(self.memory.stop())
+
 
 @pytest.fixture
 def flight(tmp_path: Path) -> Flight:
@@ -125,7 +129,7 @@ def seconds(journal: Journal) -> list[int]:
 
 def test_nothing_is_written_while_nothing_happens(flight: Flight, tmp_path: Path) -> None:
     flight.take(60, event_of("unit-restart", 60), event_of("capture-gap", 60))
-    flight.memory.finish()
+    flight.finish()
     assert flight.writer.segments == {}
     assert list(tmp_path.iterdir()) == []
     assert flight.profiler.stopped and not flight.profiler.asked
@@ -200,7 +204,7 @@ def test_times_before_and_after_a_clock_step_are_never_in_one_segment(flight: Fl
 def test_an_event_just_before_the_end_is_not_lost(flight: Flight) -> None:
     flight.take(30, event_of("nic-reset", 30))
     assert flight.writer.segments == {}
-    flight.memory.finish()
+    flight.finish()
     (journal,) = flight.writer.journals
     assert seconds(journal)[-1] == 30
     assert flight.sealer.added == list(flight.writer.segments)
@@ -225,7 +229,7 @@ def test_lines_that_the_first_moment_has_are_there_once(flight: Flight) -> None:
     flight.memory.add(
         Moment(BEGIN_NS, {KERNEL_LOG.id: first.readings[KERNEL_LOG.id]}, first.cost_ns), [event]
     )
-    flight.memory.finish()
+    flight.finish()
     (journal,) = flight.writer.journals
     with_log = [moment for moment in journal.moments if KERNEL_LOG.id in moment.readings]
     assert len(with_log) == 1
@@ -239,7 +243,7 @@ def test_a_memory_longer_than_what_may_wait_for_the_disk_is_written_whole(tmp_pa
     writer = Writer(most_waiting=5)
     flight = Flight(tmp_path, writer=writer)
     flight.take(15, event_of("nic-reset", 15))
-    flight.memory.finish()
+    flight.finish()
     writer.close(5)
     assert writer.dropped == 0
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())

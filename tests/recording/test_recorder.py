@@ -84,6 +84,7 @@ class Kept:
     own: list[Event] = field(default_factory=list)
     everything: bool = False
     finished: int = 0
+    last: list[Event] = field(default_factory=list)
 
     def begin(self, moment: Moment, _: Anchor) -> None:
         self.begun.append(moment)
@@ -101,7 +102,14 @@ class Kept:
         own, self.own = self.own, []
         return own
 
-    def finish(self) -> None:
+    def take_last(self, moment: Moment, events: Sequence[Event], _: Anchor) -> None:
+        self.taken.append((moment, list(events), False))
+
+    def stop(self) -> Sequence[Event]:
+        return self.tick()
+
+    def finish(self, events: Sequence[Event]) -> None:
+        self.last = list(events)
         self.finished += 1
 
     @property

@@ -114,10 +114,18 @@ def test_imports_stand_by_their_own_time_among_the_boots() -> None:
 def test_the_budget_is_never_more_than_the_file_system_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usage = shutil.disk_usage(tmp_path)._replace(total=1000)
+    usage = shutil.disk_usage(tmp_path)._replace(total=1000, free=400)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    assert Budget(500, 100, 1).on(tmp_path) == Budget(500, 100, 1)
-    assert Budget(5000, 4000, 1).on(tmp_path) == Budget(800, 400, 1)
+    assert Budget(500, 100, 1).on(tmp_path, 300) == Budget(500, 100, 1)
+    assert Budget(5000, 4000, 1).on(tmp_path, 300) == Budget(600, 300, 1), "a tenth is left to others"
+
+
+def test_who_else_fills_the_disk_does_not_get_all_of_the_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(total=1000, free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    assert Budget(5000, 4000, 1).on(tmp_path, 250).total_bytes == 200
 
 
 # --- on real folders ----------------------------------------------------------------------------

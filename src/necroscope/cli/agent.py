@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from necroscope.errors import NecroscopeError, UsageError
@@ -67,6 +67,7 @@ class Agent:
     def __init__(self, orders: Orders, folder: Path) -> None:
         self._orders = orders
         self._settings = orders.settings()
+        self._rate = self._settings.rate  # of the perf that runs
         thresholds = load_thresholds(orders.config)
         self._watch = Watch(thresholds)
         self._meter = Meter(
@@ -162,6 +163,9 @@ class Agent:
         if self._reloading:
             self._reloading = False
             self._reload()
+        # perf may not be replaceable just now: then it is asked again.
+        if self._capture and self._settings.rate != self._rate and self._capture.replace(self._settings.rate):
+            self._rate = self._settings.rate
 
     def _tell(self, what: str, state: str) -> None:
         """Say when something goes wrong and when it is well again, once."""
@@ -175,8 +179,9 @@ class Agent:
         except NecroscopeError as error:
             self._orders.say(f"the configuration is not reloaded: {error.what}")
             return
-        if self._capture and settings.rate not in (0, self._settings.rate):
-            self._capture.replace(settings.rate)
+        if (settings.rate == 0) != (self._settings.rate == 0):
+            self._orders.say("whether samples are taken is settled at the start: rate is not changed")
+            settings = replace(settings, rate=self._settings.rate)
         self._settings = settings
         self._watch.saturated.thresholds = thresholds
         if self._output:
@@ -207,6 +212,7 @@ class Agent:
             gaps=self._recorder.gaps,
             gap_seconds=self._recorder.gap_seconds,
             costs=tuple(costs),
+            sealing_error=sealer.error,
         )
 
     @contextmanager

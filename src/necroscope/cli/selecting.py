@@ -36,7 +36,8 @@ def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], in
         where = f"{arguments.store} has no recording{f' of {arguments.host}' if arguments.host else ''}"
         raise NothingRecordedError(where, hint="necroscope record makes one")
     begin_recorded_ns, end_recorded_ns = whole_seconds(stored)
-    end_ns = arguments.end.utc_ns(stored) if arguments.end else end_recorded_ns
+    last_ns = newest(stored).end_ns
+    end_ns = arguments.end.utc_ns(stored) if arguments.end else last_ns - last_ns % SECOND_NS
     first_ns = max(end_ns - RECENT_NS, begin_recorded_ns)
     begin_ns = arguments.begin.utc_ns(stored) if arguments.begin else first_ns
     if begin_ns >= end_ns and not (arguments.begin or arguments.end):
@@ -49,6 +50,13 @@ def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], in
             hint=f"the last recording ends at {_utc(end_recorded_ns)}",
         )
     return stored, begin_ns, end_ns
+
+
+def newest(segments: Sequence[StoredSegment]) -> StoredSegment:
+    """The segment that was recorded last, also where the wall clock was set back since."""
+    last = max(segments, key=lambda segment: segment.end_ns)
+    boot = [s for s in segments if last.boot_id and (s.host, s.boot_id) == (last.host, last.boot_id)]
+    return max(boot, key=lambda segment: segment.begin_ns - segment.offset_ns, default=last)
 
 
 def whole_seconds(segments: Sequence[StoredSegment]) -> tuple[int, int]:
@@ -105,9 +113,9 @@ def choose(arguments: argparse.Namespace) -> tuple[list[StoredSegment], Selectio
     )
     if arguments.around:
         return stored, _around(arguments, stored, selection)
-    newest = next((segment for segment in reversed(stored) if segment.has_profile), stored[-1])
-    begin = arguments.begin.utc_ns([newest]) if arguments.begin else newest.begin_ns
-    end = arguments.end.utc_ns([newest]) if arguments.end else newest.end_ns + 1
+    last = newest([segment for segment in stored if segment.has_profile] or stored)
+    begin = arguments.begin.utc_ns([last]) if arguments.begin else last.begin_ns
+    end = arguments.end.utc_ns([last]) if arguments.end else last.end_ns + 1
     if begin >= end:
         raise UsageError("the range ends before it begins")
     return stored, replace(selection, begin_ns=begin, end_ns=end)

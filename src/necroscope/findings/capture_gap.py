@@ -50,6 +50,7 @@ def recorder_findings(status: Status) -> Iterator[Finding]:
     facts = [
         ("the store", status.store_error),
         ("samples", status.profiling_error),
+        ("sealing", status.sealing_error),
         ("holes", f"{status.gaps}, {status.gap_seconds:.1f} s in all" if status.gaps else ""),
         ("seconds given up", str(status.frames_dropped) if status.frames_dropped else ""),
     ]

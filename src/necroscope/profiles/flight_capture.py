@@ -49,12 +49,14 @@ class FlightCapture:
         """Whether the buffers have been written."""
         return self._waiting != folder
 
-    def stop(self) -> None:
+    def stop(self) -> Sequence[Event]:
         """End perf. What it still holds is written out by it, and only kept if it was asked for."""
+        hole, self._hole = self._hole, None
         for news in self.capture.stop(STOP_SECONDS):
             if isinstance(news, Closed):
                 self._take(news.path)
         remove_if_empty(self._folder)
+        return [gap(hole[0], time.monotonic_ns(), hole[1])] if hole else []
 
     def _take(self, path: Path) -> None:
         folder, self._waiting = self._waiting, None

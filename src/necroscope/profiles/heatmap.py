@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from necroscope import _native
+from necroscope.errors import UsageError
 from necroscope.profiles.window import Selection, opened, touched
 from necroscope.recording.store import StoredSegment
 
 SECOND_NS = 10**9
+MOST_COLUMNS = 86_400  # a day of seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,45 @@ Bin = Callable[[_native.Profile, _native.Query], tuple[int, int, list[int]]]
 
 
 def _sum(segments: Sequence[StoredSegment], selection: Selection, step_ns: int, bins: Bin) -> Heatmap:
-    maps = []
-    for segment in touched(segments, selection):
-        with opened(segment) as profile:
-            maps.append(bins(profile, selection.query(segment)))
-    columns = max((columns for columns, _, _ in maps), default=0)
-    rows = max((rows for _, rows, _ in maps), default=0)
-    if len(maps) == 1:
-        return Heatmap(selection.begin_ns, step_ns, columns, rows, tuple(maps[0][2]))
+    columns = -(-(selection.end_ns - selection.begin_ns) // step_ns)
+    if columns > MOST_COLUMNS:
+        hint = "-b and -e choose a shorter one"
+        raise UsageError(
+            f"a heatmap has at most {MOST_COLUMNS:,} columns, and the range {columns:,}", hint=hint
+        )
+    parts = [_part(segment, selection, step_ns, bins) for segment in touched(segments, selection)]
+    rows = max((part.rows for part in parts), default=0)
     cells = [0] * (columns * rows)
-    for _, own_rows, own in maps:
-        for index, count in enumerate(own):
-            cells[index // own_rows * rows + index % own_rows] += count
+    for part in parts:
+        begin = part.first * rows
+        if part.rows == rows and not any(cells[begin : begin + len(part.cells)]):
+            cells[begin : begin + len(part.cells)] = part.cells  # nothing there yet, which is the rule
+            continue
+        for index, count in enumerate(part.cells):
+            cells[begin + index // part.rows * rows + index % part.rows] += count
     return Heatmap(selection.begin_ns, step_ns, columns, rows, tuple(cells))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The cells of one segment, from the first column that it reaches."""
+
+    first: int
+    columns: int
+    rows: int
+    cells: Sequence[int]
+
+
+def _part(segment: StoredSegment, selection: Selection, step_ns: int, bins: Bin) -> _Part:
+    """Only the columns that a segment can have anything in: an hour has thirty segments."""
+    begin_ns, _ = selection.range_in(segment)
+    own_begin_ns, own_end_ns = segment.begin_ns - segment.offset_ns, segment.end_ns - segment.offset_ns
+    first = max(own_begin_ns - begin_ns, 0) // step_ns
+    last = max(own_end_ns - begin_ns, 0) // step_ns + 1
+    cut = replace(
+        selection,
+        begin_ns=selection.begin_ns + first * step_ns,
+        end_ns=min(selection.end_ns, selection.begin_ns + last * step_ns),
+    )
+    with opened(segment) as profile:
+        return _Part(first, *bins(profile, cut.query(segment)))

@@ -82,8 +82,9 @@ class SegmentCapture:
         """Whether perf has closed the file of a segment that ended."""
         return all(waiting != folder for _, waiting in self._waiting)
 
-    def stop(self) -> None:
+    def stop(self) -> Sequence[Event]:
         """End perf; the open segment gets its last samples."""
+        hole, self._hole = self._hole, None
         if self._segment and self._session:
             self._waiting.append((self._session, self._segment))
         for news in self.capture.stop(STOP_SECONDS):
@@ -93,6 +94,7 @@ class SegmentCapture:
                 case Ended():
                     self._ended(news)
         remove_if_empty(self._folder)
+        return [gap(hole[0], time.monotonic_ns(), hole[1])] if hole else []
 
     def _ready(self, session: int, at_ns: int) -> list[Event]:
         hole, self._hole = self._hole, None

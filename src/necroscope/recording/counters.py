@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +49,15 @@ def write_counters(folder: Path, moments: Sequence[Moment]) -> None:
 
 
 def _write_source(folder: Path, shape: Shape, values: Sequence[tuple[int, Any]]) -> None:
-    placed: list[list[tuple[int, int, Row]]] = [[] for _ in shape.tables]
+    # By table and place in the reading: the rows of one core, of one device, in the order of time.
+    placed: list[list[list[Row]]] = [[] for _ in shape.tables]
     for time_ns, value in values:
-        for place, rows in zip(placed, shape.rows(value), strict=True):
-            place.extend((number, time_ns, row) for number, row in enumerate(rows))
-    for table, place in zip(shape.tables, placed, strict=True):
-        place.sort(key=itemgetter(0, 1))
-        rows = [(time_ns, *row) for _, time_ns, row in place]
+        for places, rows in zip(placed, shape.rows(value), strict=True):
+            places.extend([] for _ in range(len(rows) - len(places)))
+            for place, row in zip(places, rows, strict=False):
+                place.append((time_ns, *row))
+    for table, places in zip(shape.tables, placed, strict=True):
+        rows = list(chain.from_iterable(places))
         _write(folder / f"{table.name}.parquet", _columns(shape, table), rows)
 
 

@@ -60,6 +60,10 @@ class FlightMemory:
         if moment.time_ns >= max(self._due_ns, self._earliest_ns):
             self._dump(moment.time_ns)
 
+    def take_last(self, moment: Moment, events: Sequence[Event], anchor: Anchor) -> None:
+        """Keep a moment as any other."""
+        self.take(moment, events, anchor, stepped=False)
+
     def add(self, moment: Moment, events: Sequence[Event]) -> None:
         """Keep what one source said between two moments."""
         self._keep(moment, events, b"")
@@ -70,12 +74,14 @@ class FlightMemory:
         self._closing.tick()
         return events
 
-    def finish(self) -> None:
-        """Dump what an event still waits for; nothing else is written."""
+    def stop(self) -> Sequence[Event]:
+        """Dump what an event still waits for, and end the capture."""
         if self._due_ns < NEVER:
             self._dump(time.monotonic_ns())
-        if self._profiler:
-            self._profiler.stop()
+        return self._profiler.stop() if self._profiler else ()
+
+    def finish(self, events: Sequence[Event]) -> None:
+        """Wait until the dumps are sealed; nothing else is written."""
         self._closing.finish()
 
     def _keep(self, moment: Moment, events: Sequence[Event], anchor: bytes) -> None:

@@ -29,14 +29,20 @@ class Output(Protocol):
     def take(self, moment: Moment, events: Sequence[Event], anchor: Anchor, *, stepped: bool) -> None:
         """A moment and what happened in it. `stepped`: the wall clock was set just before."""
 
+    def take_last(self, moment: Moment, events: Sequence[Event], anchor: Anchor) -> None:
+        """The moment after which nothing comes: no segment begins with it."""
+
     def add(self, moment: Moment, events: Sequence[Event]) -> None:
         """A source that had something to say between two moments."""
 
     def tick(self) -> Sequence[Event]:
         """Once a second: what happened to the recording itself."""
 
-    def finish(self) -> None:
-        """The last moment has been taken."""
+    def stop(self) -> Sequence[Event]:
+        """The last moment has been taken: end the capture; what is left to be said of it."""
+
+    def finish(self, events: Sequence[Event]) -> None:
+        """Write the last events, and wait until all is sealed."""
 
 
 class Profiler(Protocol):
@@ -53,8 +59,8 @@ class Profiler(Protocol):
     def is_done_with(self, folder: Path) -> bool:
         """Whether all samples of a segment that ended are in its folder."""
 
-    def stop(self) -> None:
-        """End the capture and keep what it has."""
+    def stop(self) -> Sequence[Event]:
+        """End the capture and keep what it has; the hole that is still open."""
 
 
 @dataclass(frozen=True, slots=True)

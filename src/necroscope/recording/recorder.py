@@ -70,21 +70,20 @@ class Recorder:
             self._announce(output, first)
             self._loop(output, first.time_ns + int(seconds * 1e9) if seconds is not None else None)
         finally:
-            output.finish()
+            output.finish([self.note(event) for event in output.stop()])
 
     def _loop(self, output: Output, end_ns: int | None) -> None:
         due_ns = self._next_second()
-        while not self._stopping and not self._is_over(end_ns):
+        while not self._stopping and (end_ns is None or due_ns < end_ns - SECOND_NS // 2):
             if self._parts.bell.wait(due_ns):
                 self._hear(output)
             if time.monotonic_ns() >= due_ns:
                 self._tick(output)
                 due_ns = self._next_second()
-        if not self._is_over(end_ns):
-            self._tick(output)  # what happened since the last second
-
-    def _is_over(self, end_ns: int | None) -> bool:
-        return end_ns is not None and self._last_ns >= end_ns - SECOND_NS // 2
+        while not self._stopping and time.monotonic_ns() < due_ns:
+            if self._parts.bell.wait(due_ns):
+                self._hear(output)
+        self._tick(output, is_last=True)  # the last second, or what there is of it
 
     def note(self, event: Event) -> Event:
         """Count an event about the recording itself, and give it a number."""
@@ -100,7 +99,7 @@ class Recorder:
         soonest_ns = max(time.monotonic_ns(), self._last_ns + SECOND_NS // 2)
         return soonest_ns + SECOND_NS - (soonest_ns + offset_ns) % SECOND_NS
 
-    def _tick(self, output: Output) -> None:
+    def _tick(self, output: Output, *, is_last: bool = False) -> None:
         parts = self._parts
         parts.log_clock.mark()
         anchor = parts.log_clock.anchor()
@@ -114,7 +113,10 @@ class Recorder:
             own.append(self.note(_hole(self._last_ns, moment.time_ns)))
         self._last_ns = moment.time_ns
         events = [*own, *parts.watch(moment)]
-        output.take(moment, events, anchor, stepped=stepped)
+        if is_last and not stepped:
+            output.take_last(moment, events, anchor)
+        else:
+            output.take(moment, events, anchor, stepped=stepped)
         self.moments += 1
         parts.observe(moment, events)
 

@@ -19,7 +19,8 @@ from necroscope.recording.store import DESCRIPTION, OPEN
 
 CACHE = ".index.json"
 GOING = ".going-"  # what is being removed
-LARGEST_SHARE = 0.8  # of the file system, whatever the budget says
+FREE_SHARE = 0.1  # of the file system is left to others, whatever the budget says
+OWN_SHARE = 0.2  # of it is ours: who else fills it does not get all of the past
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +31,11 @@ class Budget:
     kept_bytes: int = 2 << 30  # of it for segments with events and their neighbours
     age_seconds: float = 7 * 86400.0
 
-    def on(self, folder: Path) -> Budget:
-        """The budget that the file system has room for."""
-        room = int(shutil.disk_usage(folder).total * LARGEST_SHARE)
-        total = min(self.total_bytes, room)
+    def on(self, folder: Path, own_bytes: int) -> Budget:
+        """The budget that the file system has room for, when we have so much of it already."""
+        disk = shutil.disk_usage(folder)
+        room = max(own_bytes + disk.free - disk.total * FREE_SHARE, disk.total * OWN_SHARE)
+        total = min(self.total_bytes, int(room))
         return replace(self, total_bytes=total, kept_bytes=min(self.kept_bytes, total // 2))
 
 
@@ -54,7 +56,8 @@ class Entry:
 def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
     """Remove what is beyond the budget; what is left comes back, oldest first."""
     entries = in_order(read_entries(folder))
-    doomed = set(beyond(entries, budget.on(folder), now_ns))
+    own_bytes = sum(entry.size_bytes for entry in entries)
+    doomed = set(beyond(entries, budget.on(folder, own_bytes), now_ns))
     for entry in doomed:
         # Under another name first: nobody meets a segment that is half gone, and the next one ends this.
         with suppress(OSError):

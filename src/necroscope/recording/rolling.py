@@ -64,6 +64,10 @@ class RollingSegments:
         elif (is_full or self._wants_new()) and not self._writer.error:
             self._change(moment, anchor, "full" if is_full else "capture")
 
+    def take_last(self, moment: Moment, events: Sequence[Event], anchor: Anchor) -> None:
+        """Write a moment that begins no other segment."""
+        self._write(moment, events, anchor)
+
     def add(self, moment: Moment, events: Sequence[Event]) -> None:
         """Write what one source said between two moments."""
         self._write(moment, events, None)
@@ -74,10 +78,14 @@ class RollingSegments:
         self._closing.tick()
         return events
 
-    def finish(self) -> None:
+    def stop(self) -> Sequence[Event]:
+        """End the capture; the open segment gets its last samples."""
+        return self._profiler.stop() if self._profiler else ()
+
+    def finish(self, events: Sequence[Event]) -> None:
         """Close the open segment and seal all that can be sealed."""
-        if self._profiler:
-            self._profiler.stop()
+        for event in events:
+            self._writer.append(event_frame(event))
         self._close(time.monotonic_ns(), "stopped")
         self._closing.finish()
 

@@ -7,11 +7,22 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MOST_ATTEMPTS = 3  # then it stays open, can be read all the same, and the next start tries again
+LONGEST_PAUSE_SECONDS = 60.0
 STUCK_SECONDS = 600.0
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A segment to be sealed. One that could not be is tried again after 1 s, 2, 4 and so on."""
+
+    folder: Path
+    failures: int = 0
+    not_before: float = 0.0
 
 
 class Sealer:
@@ -23,8 +34,7 @@ class Sealer:
         self.store_bytes = 0
         self.cpu_seconds = 0.0
         self.error = ""
-        self._queue: deque[Path] = deque()
-        self._attempts = 0
+        self._queue: deque[_Waiting] = deque()
         self._child: subprocess.Popen[bytes] | None = None
         self._began = 0.0
 
@@ -40,29 +50,32 @@ class Sealer:
 
     def add(self, folder: Path) -> None:
         """Seal this segment when its turn comes."""
-        self._queue.append(folder)
+        self._queue.append(_Waiting(folder))
 
     def tick(self) -> None:
         """See to the child at work, and start the next."""
-        if self._child and self._child.poll() is None:
-            if time.monotonic() - self._began > STUCK_SECONDS:
+        if self._is_working():
+            if time.monotonic() - self._began > STUCK_SECONDS and self._child:
                 self._child.kill()
-            return
-        if self._child:
-            self._finish(self._child)
-        if self._queue:
-            self._start(self._queue[0])
+        elif self._queue and time.monotonic() >= self._queue[0].not_before:
+            self._start(self._queue[0].folder)
 
     def drain(self, timeout_seconds: float) -> None:
-        """Seal all that is waiting, as far as the time allows."""
+        """Seal all that is waiting, each with one attempt, as far as the time allows."""
         end = time.monotonic() + timeout_seconds
-        while (self._queue or self._child) and time.monotonic() < end:
-            self.tick()
-            if self._child:
-                try:
+        attempts = len(self._queue)
+        while (self._is_working() or (self._queue and attempts)) and time.monotonic() < end:
+            if self._child is None:
+                attempts -= 1
+                self._start(self._queue[0].folder)
+            else:
+                with suppress(subprocess.TimeoutExpired):
                     self._child.wait(max(end - time.monotonic(), 0))
-                except subprocess.TimeoutExpired:
-                    return
+
+    def _is_working(self) -> bool:
+        if self._child and self._child.poll() is not None:
+            self._finish(self._child)
+        return self._child is not None
 
     def _start(self, folder: Path) -> None:
         try:
@@ -75,7 +88,7 @@ class Sealer:
                 start_new_session=True,
             )
         except OSError as error:
-            self._give_up(f"cannot start the sealing child: {error.strerror}")
+            self._put_off(f"cannot start the sealing child: {error.strerror}")
         self._began = time.monotonic()
 
     def _finish(self, child: subprocess.Popen[bytes]) -> None:
@@ -89,18 +102,18 @@ class Sealer:
         what = error.get("what") or f"the sealing child ended with {code}"
         if code == 0:
             self._queue.popleft()
-            self._attempts = 0
             self.sealed += 1
             self.error = ""
         else:
-            self._give_up(what)
+            self._put_off(what)
 
-    def _give_up(self, why: str) -> None:
+    def _put_off(self, why: str) -> None:
+        """Another one may be sealed meanwhile; this one can be read all the same."""
         self.error = why
-        self._attempts += 1
-        if self._attempts >= MOST_ATTEMPTS:
-            self._queue.popleft()
-            self._attempts = 0
+        waiting = self._queue.popleft()
+        waiting.not_before = time.monotonic() + min(2.0**waiting.failures, LONGEST_PAUSE_SECONDS)
+        waiting.failures = min(waiting.failures + 1, 10)
+        self._queue.append(waiting)
 
 
 def _parsed(answer: bytes) -> dict[str, Any]:

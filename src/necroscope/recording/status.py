@@ -32,3 +32,4 @@ class Status:
     gaps: int
     gap_seconds: float
     costs: tuple[OwnCost, ...]
+    sealing_error: str = ""  # why closed segments cannot be made columnar now

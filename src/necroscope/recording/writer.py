@@ -104,7 +104,7 @@ class Writer:
                 self._write_all()
                 self.error = ""
             except OSError as error:
-                self.error = f"{error.filename or 'the store'}: {error.strerror}"
+                self.error = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
                 with self._news:
                     if self._closing:
                         return

@@ -117,5 +117,8 @@ def _ethtool(door: socket.socket, device: str, request: bytes, room: array.array
 
 
 NIC_COUNTERS = Source(
-    "nic-counters", open_nic_counters, to_support="the host's network namespace (hostNetwork in Kubernetes)"
+    "nic-counters",
+    open_nic_counters,
+    pace_seconds=5,  # a large NIC has thousands; what is urgent among them the kernel log tells at once
+    to_support="the host's network namespace (hostNetwork in Kubernetes)",
 )

@@ -21,6 +21,7 @@ from necroscope.sources.host import Host, missing, whole_lines
 from necroscope.sources.source import Read, Source
 
 BUSIEST_KEPT = 8  # of every core: bounds memory on a node with thousands of runnable threads
+FORGET_EVERY = 30  # readings: units are remembered for so long
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -70,8 +71,19 @@ def parse_unit(text: str) -> str:
 def open_processes(host: Host) -> Read[Processes]:
     """A reader of the busiest threads; its first reading is the baseline and has none."""
     scanner = TaskScanner(host.path("/proc"))
+    units: dict[tuple[int, str], str] = {}
+    reads = 0
+
+    def unit_of_known(pid: int, comm: str) -> str:
+        if (unit := units.get((pid, comm))) is None:
+            unit = units[pid, comm] = unit_of(host, pid)
+        return unit
 
     def read() -> Reading[Processes]:
+        nonlocal reads
+        reads += 1
+        if reads % FORGET_EVERY == 0:  # a process may have moved, and another may have its number
+            units.clear()
         try:
             count, rows, parents = scanner.scan(BUSIEST_KEPT)
         except OSError as error:
@@ -81,10 +93,12 @@ def open_processes(host: Host) -> Read[Processes]:
         if not count:
             return Reading(absence=Absence.NOT_SUPPORTED, detail="no process is visible in /proc")
         tasks = tuple(
-            Task(pid, tid, comm, core, user, system, unit_of(host, pid))
+            Task(pid, tid, comm, core, user, system, unit_of_known(pid, comm))
             for pid, tid, comm, core, user, system in rows
         )
-        ended = tuple(EndedChildren(pid, comm, ticks, unit_of(host, pid)) for pid, comm, ticks in parents)
+        ended = tuple(
+            EndedChildren(pid, comm, ticks, unit_of_known(pid, comm)) for pid, comm, ticks in parents
+        )
         return Reading(Processes(count, tasks, ended))
 
     return read
