@@ -35,7 +35,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_hour import LargeHost
+from benchmarks.large_host import LargeHost
 from benchmarks.timing import report_amount
 from necroscope import _native
 from necroscope.exporter.meter import Meter
