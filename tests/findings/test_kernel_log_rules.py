@@ -90,3 +90,12 @@ def test_a_line_written_by_a_program_is_marked() -> None:
         (event := match_line(LogLine(0, line, facility, 1))) and event.from_user_space for facility in (0, 1)
     ]
     assert marks == [False, True]
+
+
+def test_a_number_without_end_is_no_number() -> None:
+    many = "9" * 400
+    text = f"ena 0000:00:05.0 eth0: TX q {many} is paused for too long (threshold {many}). " + (
+        f"Time since last napi {many} usec. napi scheduled: 1"
+    )
+    event = match_line(LogLine(0, text, 1, 1))
+    assert event and (event.queue, event.stall_seconds) == (None, None)

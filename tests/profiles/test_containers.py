@@ -39,7 +39,21 @@ def test_symbols_from_inside_a_container(tmp_path: Path) -> None:
         work = threading.Thread(target=machine.run, args=(["timeout", "20", "/opt/inside/hog"],))
         work.start()
         time.sleep(0.5)
-        record = ["perf", "record", "-q", "-a", "-g", "-F", "499", "-o", str(capture), "--", "sleep", "2"]
+        record = [
+            "perf",
+            "record",
+            "-q",
+            "-B",
+            "-a",
+            "-g",
+            "-F",
+            "499",
+            "-o",
+            str(capture),
+            "--",
+            "sleep",
+            "2",
+        ]
         subprocess.run(record, check=True, capture_output=True)
         segment = import_file(Store(tmp_path / "store"), capture)
         machine.run(["pkill", "-x", "hog"])
@@ -57,7 +71,7 @@ def test_kernel_symbols_of_another_boot_are_refused(tmp_path: Path) -> None:
     folder.mkdir()
     command = [sys.executable, "-c", "import os\nfor _ in range(200000): os.stat('/')"]
     subprocess.run(
-        ["perf", "record", "-q", "-a", "-g", "-o", str(capture), "--", *command],
+        ["perf", "record", "-q", "-B", "-a", "-g", "-o", str(capture), "--", *command],
         check=True,
         capture_output=True,
     )

@@ -64,7 +64,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     busy = "import pathlib\npathlib.Path('/proc/self/comm').write_text('two words')\nwhile True: pass"
     with subprocess.Popen([sys.executable, "-c", busy]) as worker:
         try:
-            perf("record", "-F", "999", "-g", "-a", "-o", str(path), "--", "sleep", "2")
+            perf("record", "-B", "-F", "999", "-g", "-a", "-o", str(path), "--", "sleep", "2")
         finally:
             worker.kill()
     yield path

@@ -125,6 +125,7 @@ class Recording:
         self.observed: list[tuple[Moment, list[Event]]] = []
         self.before: list[Event] = []
         self.log_from_ns = 0
+        self.watch: Callable[[Moment], Sequence[Event]] = _watch
         self.recorder: Recorder
         monkeypatch.setattr(recorder_module, "time", self.machine)
 
@@ -134,7 +135,7 @@ class Recording:
             sampler=machine,
             log_clock=machine,
             bell=machine,
-            watch=_watch,
+            watch=self.watch,
             observe=lambda moment, events: self.observed.append((moment, list(events))),
             log_from_ns=self.log_from_ns,
             before=self.before,
@@ -304,3 +305,28 @@ def test_the_output_gets_everything_when_it_wants_to(recording: Recording) -> No
     recording.kept.everything = True
     assert {moment.readings[CORES.id].value for moment, _, _ in recording.run(2).taken} == {("all",)}
     assert recording.kept.begun[0].readings[CORES.id].value == ("all",)
+
+
+def test_a_mistake_in_looking_does_not_end_the_recording_and_is_told_once(recording: Recording) -> None:
+    def stumble(_: Moment) -> list[Event]:
+        raise ValueError("no such queue")
+
+    recording.watch = stumble
+    kept = recording.run(4)
+    told = [event for _, events in (*kept.added, *((m, e) for m, e, _ in kept.taken)) for event in events]
+    assert [event.text for event in told] == ["events cannot be looked for: ValueError: no such queue"]
+    assert (kept.finished, recording.recorder.moments, recording.recorder.gaps) == (1, 4, 1)
+
+
+def test_a_hole_that_is_open_at_the_end_is_told(recording: Recording) -> None:
+    kept = recording.run(3)
+    assert kept.last == []
+    hole = Event("capture-gap", recording.machine.now_ns, "perf", "no samples", seconds=2.0)
+
+    def stop() -> Sequence[Event]:
+        return [hole]
+
+    recording.kept.stop = stop  # type: ignore[method-assign]
+    kept = recording.run(3)
+    assert [event.text for event in kept.last] == ["no samples"]
+    assert recording.recorder.gap_seconds == 2.0

@@ -181,10 +181,11 @@ fn load() -> Running {
     Running(Command::new("sh").args(["-c", script]).spawn().unwrap())
 }
 
-/// perf's arguments before the program it runs; -F is small enough for every machine's limit.
+/// perf's arguments before the program it runs; -F is small enough for every machine's limit. Without -B
+/// perf 6.1 aborts at the end of a capture on a machine that has a build id of more than 20 bytes.
 fn perf(arguments: &str) -> Command {
     let mut command = Command::new("perf");
-    command.args(["record", "-q", "-F", "499"]).args(arguments.split_whitespace());
+    command.args(["record", "-q", "-B", "-F", "499"]).args(arguments.split_whitespace());
     command
 }
 
@@ -251,7 +252,7 @@ fn all_cores_with_stacks() {
         if name == "overwritten" {
             let done = run(|| {
                 let mut command = Command::new("perf");
-                command.args(["record", "-q"]).args(arguments.split(' ')).arg("-o").arg(&path);
+                command.args(["record", "-q", "-B"]).args(arguments.split(' ')).arg("-o").arg(&path);
                 command.args(["--", "sleep", "0.5"]);
                 command
             });
@@ -264,8 +265,7 @@ fn all_cores_with_stacks() {
         assert!(capture.origin.cores_online > 0 && !capture.origin.release.is_empty(), "{name}");
         assert_eq!(capture.clock.is_some(), name == "clock");
         let with_id = |capture: &Capture| capture.objects.iter().filter(|o| !o.build_id.is_empty()).count();
-        // perf 6.1 writes no build ids with -z: it does not read back what it compressed.
-        assert!(with_id(&capture) > 0 || name == "compressed", "{name}: no build ids");
+        assert_eq!(with_id(&capture) > 0, name == "build ids", "{name}: with -B, only in the mappings");
     }
 }
 

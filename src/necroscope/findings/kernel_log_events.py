@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ PREFIX = re.compile(
     r")"
     r"(?: (?P<device>[^\s:()]+))?(?: \([^)]*\))*: (?P<message>(?s:.*))$"
 )
+MOST_DIGITS = 18
 SECONDS_PER = {"stall_us": 1e-6, "stall_ms": 1e-3, "stall_s": 1.0}
 
 
@@ -110,7 +112,7 @@ def match_rule(rule: Rule, prefix: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _event(line: LogLine, rule: Rule, groups: Mapping[str, str]) -> Event:
-    stalls = [int(groups[name]) * unit for name, unit in SECONDS_PER.items() if groups.get(name)]
+    stalls = [float(groups[name]) * unit for name, unit in SECONDS_PER.items() if groups.get(name)]
     napi = groups.get("napi_scheduled")
     return Event(
         kind=rule.event,
@@ -128,13 +130,14 @@ def _event(line: LogLine, rule: Rule, groups: Mapping[str, str]) -> Event:
         process=groups.get("comm", ""),
         reason=groups.get("reason", ""),
         pid=_number(groups.get("pid")),
-        stall_seconds=stalls[0] if stalls else None,
+        # A program may write any number to the log.
+        stall_seconds=stalls[0] if stalls and math.isfinite(stalls[0]) else None,
         napi_scheduled=None if napi is None else napi not in ("0", "false"),
     )
 
 
 def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
+    return None if text is None or len(text) > MOST_DIGITS else int(text)
 
 
 def line_evidence(event: Event) -> Evidence:

@@ -125,6 +125,7 @@ class SegmentCapture:
         if news.session == self._session:
             self._hole = self._hole or (news.monotonic_ns, news.reason)
             self.wants_new_segment = True
+            self._session = 0  # nothing more will come of it
         self._waiting = [(number, folder) for number, folder in self._waiting if number != news.session]
         if is_saved:
             _remove_files(self._folder / str(news.session))

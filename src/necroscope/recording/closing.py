@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,19 +38,22 @@ class Closing:
 
     def tick(self) -> None:
         """Hand on what is complete."""
-        finished = set(self._writer.finished)
-        for closed in list(self._closed):
-            if closed.folder in finished and self._has_samples(closed):
-                self._closed.remove(closed)
-                self._writer.finished.remove(closed.folder)
-                self._sealer.add(closed.folder)
+        self._hand_on([closed for closed in self._closed if self._has_samples(closed)])
         self._sealer.tick()
 
     def finish(self) -> None:
-        """Hand on everything, and wait until it is sealed."""
+        """Hand on everything, and wait until it is sealed. No more samples will come."""
         self._writer.close(FINISH_SECONDS)
-        self.tick()
+        self._hand_on(list(self._closed))
         self._sealer.drain(FINISH_SECONDS)
+
+    def _hand_on(self, closed: Sequence[_Closed]) -> None:
+        finished = set(self._writer.finished)
+        for one in closed:
+            if one.folder in finished:
+                self._closed.remove(one)
+                self._writer.finished.remove(one.folder)
+                self._sealer.add(one.folder)
 
     def _has_samples(self, closed: _Closed) -> bool:
         if not self._profiler or time.monotonic() - closed.at > PATIENCE_SECONDS:

@@ -49,6 +49,7 @@ class Recorder:
         self._last_ns = 0
         self._stopping = False
         self._sequence = 0
+        self._watch_error = ""
 
     def stop(self) -> None:
         """End after this second; safe in a signal handler."""
@@ -112,7 +113,7 @@ class Recorder:
         if moment.time_ns - self._last_ns > LATE_NS:
             own.append(self.note(_hole(self._last_ns, moment.time_ns)))
         self._last_ns = moment.time_ns
-        events = [*own, *parts.watch(moment)]
+        events = [*own, *self._look(moment)]
         if is_last and not stepped:
             output.take_last(moment, events, anchor)
         else:
@@ -120,19 +121,30 @@ class Recorder:
         self.moments += 1
         parts.observe(moment, events)
 
+    def _look(self, moment: Moment) -> Sequence[Event]:
+        """What happened in a moment. A mistake in looking must not end the recording, and is told once."""
+        try:
+            return self._parts.watch(moment)
+        except Exception as error:  # noqa: BLE001 - counters and samples go on
+            what = f"events cannot be looked for: {type(error).__name__}: {error}"
+            if what == self._watch_error:
+                return ()
+            self._watch_error = what
+            return [self.note(Event("capture-gap", moment.time_ns, "watch", what))]
+
     def _hear(self, output: Output) -> None:
         """The kernel logged something: read it now, it may be what a dump waits for."""
         moment = self._calibrated(self._parts.sampler.read_only(KERNEL_LOG))
         log: Reading[Any] = moment.readings[KERNEL_LOG.id]
         if log.value and log.value.lines:
-            events = self._parts.watch(moment)
+            events = self._look(moment)
             output.add(moment, events)
             self._parts.observe(moment, events)
 
     def _announce(self, output: Output, first: Moment) -> None:
         """Lines that were logged since the last recording ended belong to this one."""
         log: Reading[Any] | None = first.readings.get(KERNEL_LOG.id)
-        events = [*(self.note(event) for event in self._parts.before), *self._parts.watch(first)]
+        events = [*(self.note(event) for event in self._parts.before), *self._look(first)]
         if log and (events or (log.value and log.value.lines)):
             output.add(replace(first, readings={KERNEL_LOG.id: log}), events)
         self._parts.observe(first, events)
