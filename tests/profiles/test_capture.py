@@ -16,7 +16,8 @@ import pytest
 from necroscope import _native
 from necroscope.profiles.capture import Capture, CaptureNews, Closed, Ended, Ready
 from necroscope.profiles.perf_command import BUILD_IDS, CONTROL, DATA_NAME
-from necroscope.profiles.perf_session import parse_status, read_status, remove_leftovers
+from necroscope.profiles.perf_session import parse_status, read_status
+from necroscope.profiles.recovery import end_orphans
 from necroscope.sources.host import Host
 from tests.profiles import captures
 
@@ -252,7 +253,7 @@ def test_we_are_killed(tmp_path: Path) -> None:
     while is_running(pid) and time.monotonic() < end:
         time.sleep(0.02)
     assert not is_running(pid)
-    (path,) = remove_leftovers(tmp_path)
+    (path,) = end_orphans(tmp_path)
     assert path.name != DATA_NAME
     assert imported(path)[0]["samples"]
 
@@ -267,7 +268,7 @@ def test_an_orphan_is_ended(tmp_path: Path) -> None:
     later = [tmp_path / "10" / name for name in (f"{DATA_NAME}.2026", f"{DATA_NAME}.2027", DATA_NAME)]
     for path in later:
         path.write_bytes(bytes(200))
-    first, *others = remove_leftovers(tmp_path)
+    first, *others = end_orphans(tmp_path)
     assert not is_running(pid)
     assert first.parent.name == "1"
     assert imported(first)[0]["samples"]
@@ -282,7 +283,7 @@ def test_another_process_of_the_same_number_is_left_alone(tmp_path: Path) -> Non
         assert status is not None
         (tmp_path / "1").mkdir()
         (tmp_path / "1/pid").write_text(f"{process.pid} {status.start_ticks + 1}\n")
-        assert remove_leftovers(tmp_path) == []
+        assert end_orphans(tmp_path) == []
         assert process.poll() is None
 
 

@@ -16,6 +16,7 @@ from necroscope.recording.stored_events import find_event
 
 SECOND_NS = 10**9
 RECENT_NS = 600 * SECOND_NS
+LONGEST_NS = 60 * SECOND_NS
 AFTER_NS = SECOND_NS  # shown behind the moment: what an event set off
 
 
@@ -127,15 +128,18 @@ def _around(
     """The seconds before an event are counted on the clock of its boot, whatever the wall clock did."""
     if arguments.begin or arguments.end:
         raise UsageError("--around and --begin or --end say two different things")
+    after_ns = AFTER_NS
     if isinstance(arguments.around, EventName):
         event = find_event(stored, arguments.around.id)
         boot_id, offset_ns = event.segment.boot_id, event.segment.offset_ns
         selection = replace(selection, boot_id=boot_id, offset_ns=offset_ns)
         moment_ns = event.utc_ns
+        # Of something that lasted, the time it lasted is what one wants to see.
+        after_ns = max(AFTER_NS, min(int((event.event.seconds or 0) * 1e9), LONGEST_NS))
     else:
         moment_ns = arguments.around.utc_ns([stored[-1]])
     begin_ns = moment_ns - int(arguments.window * 1e9)
-    return replace(selection, begin_ns=begin_ns, end_ns=moment_ns + AFTER_NS)
+    return replace(selection, begin_ns=begin_ns, end_ns=moment_ns + after_ns)
 
 
 def describe(selection: Selection, host: str) -> str:

@@ -1,10 +1,10 @@
-"""One perf at work in a folder of its own, from its start to its end, and what a dead one left behind.
+"""One perf at work in a folder of its own, from its start to its end.
 
     FOLDER/7/perf.data                     being written; gone once perf has ended as it should
     FOLDER/7/perf.data.2026111518494211    closed; the suffix is the time (UTC) in steps of 10 ms
     FOLDER/7/pid                           "PID STARTTIME", while it runs
 
-Nothing here waits for perf but `remove_leftovers`.
+Nothing here waits for perf.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,6 @@ MOST_STDERR_BYTES = 64 << 10  # perf adds two lines at every switch, for ever
 GUESSED_READY_NS = 2 * 10**9
 UNANSWERED_READY_NS = 10 * 10**9  # perf before 5.12 has a control descriptor and does not know `ping`
 CLEAN_EXITS = (0, -signal.SIGINT, -signal.SIGTERM)  # perf closes its file, then ends by the same signal
-ORPHAN_SECONDS = 5.0
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 LIVE = Host()  # our own processes, wherever the machine that is looked at is mounted
 
@@ -256,42 +254,3 @@ def sessions_in(folder: Path) -> list[Path]:
 def names_in(folder: Path) -> tuple[str, ...]:
     """Names in a folder of ours, sorted; none where it is gone or its disk is."""
     return LIVE.names(str(folder)).value or ()
-
-
-def remove_leftovers(folder: Path) -> list[Path]:
-    """End any perf that a dead recorder left running, and say what files of samples there are, in order.
-
-    The files stay: an unfinished one is read with the newest closed one beside it. May take some seconds.
-    """
-    files: list[Path] = []
-    for session in sessions_in(folder):
-        _end_orphan(session / "pid")
-        files += closed_files(session)
-        with suppress(OSError):
-            unfinished = session / DATA_NAME
-            files += [unfinished] if unfinished.stat().st_size > HEAD_BYTES else []
-    return files
-
-
-def _end_orphan(pid_file: Path) -> None:
-    try:
-        pid, start_ticks = map(int, pid_file.read_text().split())
-    except (OSError, ValueError):  # it ended, or a full disk kept us from writing it
-        return
-    for number in (signal.SIGINT, signal.SIGKILL):
-        end = time.monotonic() + ORPHAN_SECONDS
-        if _is_that_perf(pid, start_ticks):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
-        while _is_that_perf(pid, start_ticks) and time.monotonic() < end:
-            time.sleep(0.02)
-    with suppress(OSError):
-        pid_file.unlink()
-
-
-def _is_that_perf(pid: int, start_ticks: int) -> bool:
-    """Whether a process runs that is perf and not another of the same number."""
-    status = read_status(pid)
-    if status is None or status.state in "ZX":  # in a container there may be nobody to wait for a zombie
-        return False
-    return status.start_ticks == start_ticks and status.comm.startswith("perf")
