@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,10 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.faults.kernel_lines import write_lines
 from tests.real import recorders
 from tests.real.recorders import (
     Recorder,
     command_line,
+    events_of,
     metrics,
     recorder,
     recording,
@@ -159,3 +162,34 @@ def test_without_root_it_records_what_it_can_and_says_what_it_could_not(home: Pa
         assert not segment.has_profile
     require_all_open(store)
     require_tidy(store)
+
+
+def test_a_signal_that_comes_while_it_starts_is_heard(tmp_path: Path) -> None:
+    """A process that has just been started is sent the signals of `systemctl reload` and `stop` as well."""
+    catches_all = sum(1 << (number - 1) for number in (signal.SIGHUP, signal.SIGTERM))
+    with recorder(tmp_path / "store", "--rate", "0") as one:
+        status = Path(f"/proc/{one.pid}/status")
+        wait_until(
+            lambda: (
+                int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) & catches_all == catches_all  # type: ignore[index]
+            ),
+            10,
+            "handlers",
+        )
+        one.process.send_signal(signal.SIGHUP)
+        one.process.send_signal(signal.SIGTERM)
+        code, body = one.wait()
+    assert (code, body["ok"]) == (0, True), one.said()
+
+
+def test_a_terminal_that_has_gone_does_not_end_it(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "necroscope", "record", "--rate", "0", "--store", str(store), "-d", "5s"]
+    one = subprocess.Popen(command, stderr=writer, stdout=subprocess.DEVNULL)
+    os.close(writer)
+    wait_until(lambda: os.read(reader, 4096), 10, "its first words")
+    os.close(reader)
+    write_lines(["necroscope mark: nobody listens any more"])
+    assert one.wait(30) == 0
+    assert [event.event.kind for event in events_of(store)] == ["user-mark"]
