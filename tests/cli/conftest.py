@@ -6,13 +6,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from necroscope.cli.main import main
+
 PROGRAM = Path(sys.executable).with_name("necroscope")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Document = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -40,6 +44,34 @@ def document(necroscope: Run) -> Callable[..., dict[str, Any]]:
         assert exit_code is None or done.returncode == exit_code, done.stderr
         body: dict[str, Any] = json.loads(done.stdout)
         assert body["schema"] == 1
+        return body
+
+    return read
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The program in this process: ten times as quick."""
+
+    def run(*words: str | Path, env: Mapping[str, str] | None = None) -> CompletedProcess[str]:
+        with monkeypatch.context() as patch:
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return CompletedProcess(words, code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def body_of(here: Run) -> Document:
+    """The JSON object that a command prints."""
+
+    def read(*words: str | Path, exit_code: int = 0) -> dict[str, Any]:
+        done = here(*words, "--json")
+        assert done.returncode == exit_code, done.stderr
+        body: dict[str, Any] = json.loads(done.stdout)
         return body
 
     return read

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from necroscope.cli.doctor import value_text
+from necroscope.cli.main import VERBS
 from necroscope.cli.screen import Screen
 from necroscope.model.finding import Evidence
 
@@ -37,6 +40,47 @@ def test_colour_only_where_wanted() -> None:
 )
 def test_values_as_a_person_writes_them(value: float | str, unit: str, text: str) -> None:
     assert value_text(Evidence("n", value, unit, "s")) == text
+
+
+RECORD = """Record this node.
+
+necroscope record                        until Ctrl-C or SIGTERM; what it has is kept
+necroscope record --listen 127.0.0.1:9464
+necroscope record -d 10m                 shortly
+
+Reads    /proc/stat and so on, and on, and on, and on, and on, and on
+Needs    nothing"""
+
+
+@pytest.mark.parametrize("width", [60, 80, 110])
+def test_examples_on_a_page_stay_lines(width: int) -> None:
+    page = Screen(width).page(RECORD)
+    assert max(map(len, page.splitlines())) <= width
+    commands = [line.split("  ")[0] for line in page.splitlines() if line.startswith("necroscope")]
+    assert commands == [
+        "necroscope record",
+        "necroscope record --listen 127.0.0.1:9464",
+        "necroscope record -d 10m",
+    ]
+    assert "recorduntil" not in page
+    assert " ".join(page.split()) == " ".join(RECORD.split()), "nothing is lost"
+    assert "\nReads    /proc/stat" in page and "\nNeeds    nothing" in page
+
+
+def test_examples_without_words_beside_them_are_not_joined() -> None:
+    text = "necroscope flame --cpu 5\nnecroscope flame --against baseline"
+    assert Screen(80).page(text) == text
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+@pytest.mark.parametrize("width", [60, 80, 110])
+def test_help_has_every_example_of_a_verb(width: int, verb: str) -> None:
+    module = import_module(f"necroscope.cli.{verb}{'_' if verb == 'import' else ''}")
+    page = Screen(width).page((module.__doc__ or "").strip()).splitlines()
+    for line in (module.__doc__ or "").splitlines():
+        if line.startswith("necroscope ") and len(line.split("  ")[0]) <= width:
+            command = line.split("  ")[0]
+            assert any(shown == command or shown.startswith(f"{command}  ") for shown in page), command
 
 
 def test_nobody_else_steers_the_terminal() -> None:

@@ -161,12 +161,21 @@ def test_the_lines_of_one_reset_count_once() -> None:
         *(reset(5), reset(6, "failed"), reset(7, "reset", driver="")),
         reset(30),
         *(reset(31, "done"), reset(32, "done")),
-        reset(5, device="eth1"),
+        replace(reset(5, device="eth1"), sequence=2),  # of the same instant
     ]
     meter = observed(segment, events)
     assert values(meter, RESETS) == {("eth0", "ena"): 3, ("eth1", "ena"): 1}
     assert values(meter, "necroscope_nic_timeouts_total") == {("eth0", "ena"): 5}
     assert values(meter, "necroscope_events_total")[("nic-reset",)] == 11
+
+
+def test_an_event_that_is_told_again_counts_once() -> None:
+    segment = segment_of({CORES: core_seconds(["system"] * 3)})
+    told = [
+        Event("core-saturated", BEGIN_NS, "cores", "core 0", sequence=1, core=0, seconds=seconds)
+        for seconds in (3.0, 6.0, 7.0)
+    ]
+    assert values(observed(segment, told), "necroscope_events_total")[("core-saturated",)] == 1
 
 
 def test_resets_are_unknown_without_the_kernel_log() -> None:

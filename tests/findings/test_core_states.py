@@ -154,5 +154,8 @@ def test_nothing_recorded_is_no_core(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     segment = sealed_segment(tmp_path, seconds_of(["idle"] * 4))
     (segment.folder / "counters/cores.parquet").write_bytes(b"PAR1")
-    with pytest.raises(StoreError, match=r"cores\.parquet"):
-        states(tmp_path)
+    sealed_segment(tmp_path, seconds_of(["idle"] * 6)[4:], anchor=anchor_at(BEGIN_NS + 4 * SECOND_NS))
+    found = states(tmp_path)
+    (damage,) = found.damaged
+    assert isinstance(damage.error, StoreError) and "cores.parquet" in damage.error.what
+    assert (damage.folder, found.states[0]) == (segment.folder, "    ..")

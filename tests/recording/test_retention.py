@@ -103,12 +103,18 @@ def test_boots_follow_each_other_by_the_last_time_they_had() -> None:
     assert [one.boot_id for one in in_order([*second, *first])] == ["z", "z", "a", "a"]
 
 
+def test_frequent_events_give_way_to_rare_ones() -> None:
+    entries = [replace(entry(n), kept=2 if n == 1 else int(n > 4)) for n in range(12)]
+    assert gone(entries, Budget(0, 55, 10**9)) == ["003", *(f"{n:03}" for n in range(4, 10))]
+
+
 def test_imports_stand_by_their_own_time_among_the_boots() -> None:
     early = replace(entry(0, boot=""), name="early", end_ns=UTC_NS)
     late = replace(entry(0, boot=""), name="late", end_ns=UTC_NS + 50 * LENGTH_NS)
     names = [one.name for one in in_order([late, entry(1), early, entry(2)])]
     assert names == ["early", "001", "002", "late"]
-    assert gone([late, entry(1), early, entry(2)], replace(PLENTY, total_bytes=25)) == ["early", "001"]
+    assert gone([late, entry(1), early, entry(2)], replace(PLENTY, total_bytes=15)) == ["001"]
+    assert gone([late, early], Budget(0, 0, 0)) == [], "a capture that was imported is its owner's to remove"
 
 
 def test_the_budget_is_never_more_than_the_file_system_has(
@@ -145,7 +151,7 @@ def test_entries_are_what_the_descriptions_say(tmp_path: Path) -> None:
     entries = in_order(read_entries(stored(tmp_path)))
     segments = Store(tmp_path).segments()
     assert [one.name for one in entries] == [segment.folder.name for segment in segments]
-    assert [one.kept for one in entries] == [False, False, True, False, False]
+    assert [one.kept for one in entries] == [0, 0, 2, 0, 0]
     assert [one.is_open for one in entries] == [False] * 4 + [True]
     for one, segment in zip(entries, segments, strict=True):
         assert one.boot_id == segment.boot_id

@@ -87,7 +87,7 @@ def test_the_description_tells_what_is_in_it(tmp_path: Path) -> None:
     moments = [*MOMENTS, moment_of(6, {UNITS: absent})]
     segment = sealed_segment(tmp_path, moments, [event_of("oom-kill", 1), event_of("oom-kill", 2)])
     document = segment.description
-    assert (document["state"], document["ended"], document["kept"]) == ("sealed", "full", True)
+    assert (document["state"], document["ended"], document["kept"]) == ("sealed", "full", 2)
     assert (segment.begin_ns, segment.end_ns) == (UTC_NS, UTC_NS + 6 * SECOND_NS)
     assert document["events"] == {"oom-kill": 2}
     assert document["sources"]["cores"] == {"readings": 6, "absent": 0, "reason": "", "cost_ns": 6000}
@@ -173,10 +173,18 @@ def test_killed_between_the_description_and_the_removal_of_the_journal(
 def test_one_without_a_whole_moment_is_removed(tmp_path: Path, left: bytes) -> None:
     segment = open_segment(tmp_path, ())
     (segment.folder / JOURNAL).write_bytes(left)
-    segment.capture.write_bytes(b"perf")
-    seal_recorded(segment, Samples())
+    assert seal_recorded(segment, Samples()) == "removed"
     assert not segment.folder.exists()
     assert Store(tmp_path).segments() == []
+
+
+def test_samples_beside_a_damaged_journal_are_not_thrown_away(tmp_path: Path) -> None:
+    segment = open_segment(tmp_path, ())
+    (segment.folder / JOURNAL).write_bytes(b"garbage")
+    segment.capture.write_bytes(b"perf")
+    assert seal_recorded(segment, Samples(begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 5)) == "sealed"
+    sealed = read_segment(segment.folder)
+    assert (sealed.end_ns - sealed.begin_ns, sealed.description["profile"]["samples"] > 0) == (5, True)
 
 
 def test_samples_are_sealed_and_perf_s_files_go(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from necroscope.errors import StoreError
-from necroscope.recording.store import Store, read_segment, safe_name, seal
+from necroscope.errors import CannotLookError, StoreError
+from necroscope.recording.store import Store, has_file, read_segment, safe_name, seal
+from tests.stored import open_segment, sealed_segment, seconds_of
 
 BEGIN_NS = 1_776_247_331 * 10**9
 DESCRIPTION = {
@@ -58,6 +60,47 @@ def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="Not a directory"), Store(tmp_path / "file").new_segment("n"):
         pass
+
+
+def test_damaged_segments_are_remembered_and_the_others_come_back(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with store.new_segment("n") as folder:
+        whole = seal(folder, DESCRIPTION, BEGIN_NS)
+    for name, text in (("a", "{"), ("b", "[]"), ("c", '{"schema": 99}'), ("d", '{"schema": 1, "host": "n"}')):
+        (tmp_path / "n" / name).mkdir()
+        (tmp_path / "n" / name / "segment.json").write_text(text)
+    (tmp_path / "n/empty").mkdir()
+    (tmp_path / "n/file").write_text("")
+    (tmp_path / "file").write_text("")
+    for _ in range(2):
+        assert store.segments() == [whole]
+        assert [damage.folder.name for damage in store.damaged] == ["a", "b", "c", "d"]
+        assert all(isinstance(damage.error, StoreError) for damage in store.damaged)
+
+
+@pytest.mark.parametrize(
+    "name", ["segment.json", "journal.frames", "counters/cores.parquet", "events.parquet"]
+)
+def test_a_file_that_may_not_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Made up, since root may read all."""
+    make = open_segment if name == "journal.frames" else sealed_segment
+    segment = make(tmp_path, seconds_of(["idle"] * 3))
+    path = segment.folder / name
+    stat = Path.stat
+
+    def refuse(self: Path, *_: object, **__: object) -> os.stat_result:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return stat(self)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    read_text, read_bytes = Path.read_text, Path.read_bytes
+    monkeypatch.setattr(Path, "read_text", lambda self: (refuse(self), read_text(self))[1])
+    monkeypatch.setattr(Path, "read_bytes", lambda self: (refuse(self), read_bytes(self))[1])
+    with pytest.raises(CannotLookError, match=f"not permitted to read {path}$"):
+        has_file(read_segment(segment.folder), name)
 
 
 def test_a_missing_segment_is_named(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from necroscope import _native
 from necroscope.errors import StoreError, UsageError
 from necroscope.model.event import Event, event_id
 from necroscope.recording.seal import seal_recorded
-from necroscope.recording.store import Store, StoredSegment, read_segment
+from necroscope.recording.store import Damage, Store, StoredSegment, read_segment
 from necroscope.recording.stored_events import (
     EVENTS,
     events_between,
@@ -168,7 +168,23 @@ def test_a_segment_without_events_or_with_none_yet(tmp_path: Path) -> None:
     assert read_events(open_segment(tmp_path, ())) == []
     imported = sealed_segment(tmp_path, MOMENTS)
     (imported.folder / EVENTS).unlink()
-    assert read_events(imported) == []
+    assert read_events(replace(imported, description={**imported.description, "files": []})) == []
+
+
+def test_a_file_that_should_be_there_and_is_not_is_damage(tmp_path: Path) -> None:
+    segment = sealed_segment(tmp_path, MOMENTS, [event_of("oom-kill", 1)])
+    (segment.folder / EVENTS).unlink()
+    with pytest.raises(StoreError, match=r"events\.parquet is missing"):
+        read_events(segment)
+    damaged: list[Damage] = []
+    assert events_between([segment], *ALWAYS, damaged) == []
+    assert [one.folder for one in damaged] == [segment.folder]
+
+
+def test_one_that_was_removed_meanwhile_is_not(tmp_path: Path) -> None:
+    segment = sealed_segment(tmp_path, MOMENTS, [event_of("oom-kill", 1)])
+    segment.folder.rename(tmp_path / "going")
+    assert read_events(segment) == []
 
 
 def test_a_column_that_an_older_version_did_not_write_has_its_default(tmp_path: Path) -> None:

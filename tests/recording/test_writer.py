@@ -162,24 +162,40 @@ def test_the_file_is_whole_at_every_moment_between_two_attempts(
 def test_beyond_the_bound_the_oldest_go_and_are_counted(
     tmp_path: Path, make: Callable[..., Writer], disk: Disk
 ) -> None:
-    writer = make(most_waiting=5)
+    writer = make(most_waiting_bytes=5 * len(frame(b"00")))
     writer.begin(tmp_path / "a", {})
     wait_until(lambda: writer.waiting == 0)
     disk.is_full = True
     for second in range(20):
-        writer.append(frame(b"%d" % second))
+        writer.append(frame(b"%02d" % second))
     assert (writer.waiting, writer.dropped) == (5, 15)
     disk.is_full = False
     wait_until(lambda: writer.waiting == 0)
     first, *others = written(tmp_path / "a")
-    assert first == b"0", "it may have been half on the disk already"
+    assert first == b"00", "it may have been half on the disk already"
     assert others == [b"16", b"17", b"18", b"19"]
+
+
+def test_on_a_full_disk_room_is_made(tmp_path: Path, make: Callable[..., Writer], disk: Disk) -> None:
+    made = []
+
+    def make_room() -> None:
+        made.append(1)
+        disk.is_full = False
+
+    writer = make(make_room=make_room)
+    writer.begin(tmp_path / "a", {})
+    wait_until(lambda: writer.waiting == 0)
+    disk.is_full = True
+    writer.append(frame(b"0"))
+    wait_until(lambda: writer.waiting == 0)
+    assert made == [1] and written(tmp_path / "a") == [b"0"]
 
 
 def test_where_segments_begin_and_end_is_never_given_up(
     tmp_path: Path, make: Callable[..., Writer], disk: Disk
 ) -> None:
-    writer = make(most_waiting=3)
+    writer = make(most_waiting_bytes=3 * len(frame(b"0")))
     disk.is_full = True
     for name in "abcd":
         writer.begin(tmp_path / name, {})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from necroscope.cli.signals import Asked
 from necroscope.errors import NecroscopeError, UsageError
 from necroscope.exporter.exposition import render
 from necroscope.exporter.meter import Meter
@@ -32,16 +32,18 @@ from necroscope.recording.look_back import look_back
 from necroscope.recording.output import Output, Profiler, Workshop
 from necroscope.recording.quantities import parse_address
 from necroscope.recording.recorder import Parts, Recorder
+from necroscope.recording.retention import make_room
 from necroscope.recording.rolling import RollingSegments
 from necroscope.recording.sampler import Sampler
 from necroscope.recording.sealer import Sealer
 from necroscope.recording.segment import Moment
 from necroscope.recording.status import OwnCost, Status
-from necroscope.recording.writer import Writer
+from necroscope.recording.writer import MOST_WAITING_BYTES, Writer
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
 
 CAPTURE = ".capture"
+MOST_FLIGHT_BYTES = 256 << 20
 LOOK_EVERY_NS = 5 * 10**9  # at itself: what the metrics show of the recorder
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -64,8 +66,9 @@ class Orders:
 class Agent:
     """One recorder of one host. Whoever makes it holds the host's folder."""
 
-    def __init__(self, orders: Orders, folder: Path) -> None:
+    def __init__(self, orders: Orders, folder: Path, asked: Asked) -> None:
         self._orders = orders
+        self._asked = asked
         self._settings = orders.settings()
         self._rate = self._settings.rate  # of the perf that runs
         thresholds = load_thresholds(orders.config)
@@ -75,14 +78,17 @@ class Agent:
             busy_ratio=thresholds["core-saturated.busy_ratio"],
         )
         self._begin_utc_ns = time.time_ns()
-        self._reloading = False
         self._look_ns = 0
+        self._profiling = ""  # how samples were taken last
         self._told: dict[str, str] = {}
         self._sealer = Sealer(self._seal_command())
-        self._writer = Writer()
+        # A flight's memory comes as one piece, which must not be given up.
+        most_bytes = MOST_FLIGHT_BYTES if orders.flight else MOST_WAITING_BYTES
+        self._writer = Writer(most_bytes, make_room=self._make_room)
         self._bell = Bell(orders.host)
-        self._recorder = self._make_recorder(folder)
         self._folder = folder
+        self._recorder = self._make_recorder(folder)
+        asked.when_stopped(self._recorder.stop)
         self._capture: Capture | None = None
         self._output: Output | None = None
         self.status = self._look()
@@ -94,7 +100,7 @@ class Agent:
 
     def run(self) -> Status:
         """Record until a signal, or as long as was asked for."""
-        with self._listening(), self._signals():
+        with self._listening():
             profiler = self._start_capture()
             first = self._recorder.first_moment()
             workshop = Workshop(self._folder, _labels(first), self._writer, self._sealer, profiler)
@@ -102,14 +108,17 @@ class Agent:
             self._output = kind(workshop, self._settings.segment_seconds)
             self._recorder.run(first, self._output, self._orders.seconds)
         self._bell.close()
-        self.status = self._look()
+        # What the disk has not taken until now is lost.
+        look = self._look()
+        self.status = replace(look, frames_dropped=look.frames_dropped + look.frames_waiting)
         return self.status
 
     def _make_recorder(self, folder: Path) -> Recorder:
         before = look_back(folder, self._orders.host)
         recover_captures(folder / CAPTURE, before.open_segments)
-        boots = {segment.boot_id for segment in before.open_segments}
-        save_kallsyms(folder, before.boot_id, boots)
+        if not self._orders.flight:  # which writes nothing before an event
+            boots = {segment.boot_id for segment in before.open_segments}
+            save_kallsyms(folder, before.boot_id, boots)
         for segment in before.open_segments:
             self._sealer.add(segment.folder)
         parts = Parts(
@@ -135,20 +144,12 @@ class Agent:
     def _seal_command(self) -> list[str]:
         budget = self._settings.budget
         keep = ["--keep-perf-data"] if self._orders.keep_capture else []
-        return [
-            *(
-                sys.executable,
-                "-m",
-                "necroscope",
-                "seal",
-                "--json",
-                "--store",
-                str(self._orders.store),
-                *keep,
-            ),
-            *("--budget", str(budget.total_bytes), "--kept-budget", str(budget.kept_bytes)),
-            *("--age", f"{budget.age_seconds:g}s"),
-        ]
+        command = [sys.executable, "-m", "necroscope", "seal", "--json", *keep]
+        command += ["--store", str(self._orders.store), "--age", f"{budget.age_seconds:g}s"]
+        return [*command, "--budget", str(budget.total_bytes), "--kept-budget", str(budget.kept_bytes)]
+
+    def _make_room(self) -> None:
+        make_room(self._folder, self._settings.budget, time.time_ns())
 
     def _observe(self, moment: Moment, events: Sequence[Event]) -> None:
         self._meter.observe(moment, events)
@@ -156,12 +157,14 @@ class Agent:
             self._look_ns = moment.time_ns + LOOK_EVERY_NS
             self.status = self._look()
         for event in events:
-            self._orders.say(f"{event.kind}: {event.text}")
+            self._say(f"{event.kind}: {event.text}")
         self._tell("the store", self._writer.error)
         self._tell("sealing", self._sealer.error)
-        self._tell("samples", self._capture.error if self._capture else "")
-        if self._reloading:
-            self._reloading = False
+        if self._capture:
+            self._tell("samples", self._capture.error)
+            self._tell("left out of the samples", "; ".join(self._capture.left_out))
+        if self._asked.to_reload:
+            self._asked.to_reload = False
             self._reload()
         # perf may not be replaceable just now: then it is asked again.
         if self._capture and self._settings.rate != self._rate and self._capture.replace(self._settings.rate):
@@ -170,27 +173,40 @@ class Agent:
     def _tell(self, what: str, state: str) -> None:
         """Say when something goes wrong and when it is well again, once."""
         if self._told.get(what, "") != state:
-            self._orders.say(f"{what}: {state or 'well again'}")
+            self._say(f"{what}: {state or 'well again'}")
             self._told[what] = state
+
+    def _say(self, text: str) -> None:
+        with suppress(OSError):  # the terminal has gone: that is no reason to stop
+            self._orders.say(text)
 
     def _reload(self) -> None:
         try:
             settings, thresholds = self._orders.settings(), load_thresholds(self._orders.config)
         except NecroscopeError as error:
-            self._orders.say(f"the configuration is not reloaded: {error.what}")
+            self._say(f"the configuration is not reloaded: {error.what}")
             return
         if (settings.rate == 0) != (self._settings.rate == 0):
-            self._orders.say("whether samples are taken is settled at the start: rate is not changed")
+            self._say("whether samples are taken is settled at the start: rate is not changed")
             settings = replace(settings, rate=self._settings.rate)
+        if settings.listen != self._settings.listen:
+            self._say("the address for metrics is settled at the start: listen is not changed")
+            settings = replace(settings, listen=self._settings.listen)
         self._settings = settings
         self._watch.saturated.thresholds = thresholds
+        self._meter.set_limits(
+            kernel_ratio=thresholds["core-saturated.kernel_ratio"],
+            busy_ratio=thresholds["core-saturated.busy_ratio"],
+        )
         if self._output:
             self._output.seconds = settings.segment_seconds
         self._sealer.command = self._seal_command()
-        self._orders.say("the configuration is reloaded")
+        self._say("the configuration is reloaded")
 
     def _look(self) -> Status:
         capture, sealer = self._capture, self._sealer
+        if capture and capture.is_ready:
+            self._profiling = capture.description
         costs = [
             OwnCost("recorder", time.process_time(), _resident_bytes(os.getpid())),
             OwnCost("sealing", sealer.cpu_seconds, _resident_bytes(sealer.child_pid)),
@@ -206,7 +222,7 @@ class Agent:
             store_error=self._writer.error,
             frames_waiting=self._writer.waiting,
             frames_dropped=self._writer.dropped,
-            profiling=capture.description if capture and capture.is_ready else "",
+            profiling="" if capture and capture.error else self._profiling,
             profiling_error=capture.error if capture else "",
             perf_starts=capture.starts if capture else 0,
             gaps=self._recorder.gaps,
@@ -229,28 +245,11 @@ class Agent:
         except (ValueError, OSError) as error:
             hint = "--listen HOST:PORT, as in 127.0.0.1:9464"
             raise UsageError(f"cannot listen on {self._settings.listen}: {error}", hint=hint) from error
-        self._orders.say(f"metrics on port {server.port}")
+        self._say(f"metrics on port {server.port}")
         try:
             yield
         finally:
             server.close()
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        def stop(*_: object) -> None:
-            signal.signal(signal.SIGINT, before[signal.SIGINT])  # a second Ctrl-C ends at once
-            self._recorder.stop()
-
-        def reload(*_: object) -> None:
-            self._reloading = True
-
-        handlers = {signal.SIGINT: stop, signal.SIGTERM: stop, signal.SIGHUP: reload}
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def host_name(host: Host) -> str:

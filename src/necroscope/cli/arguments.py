@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from necroscope.errors import StoreError
 from necroscope.recording.quantities import parse_duration
 from necroscope.recording.store_place import default_store
 
 T = TypeVar("T")
+NO_STORE = "~/.local/state/necroscope"  # of a user without a home
 
 
 def argument(parse: Callable[[str], T]) -> Callable[[str], T]:
@@ -48,8 +50,20 @@ def folder(text: str) -> Path:
     raise argparse.ArgumentTypeError(f"'{text}' is not a directory we can enter: {why}")
 
 
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """--store, for every verb that reads or writes recordings."""
-    parser.add_argument(
-        "--store", type=Path, default=default_store(), help="where recordings are (default %(default)s)"
-    )
+def add_store(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """--store, for every verb that reads or writes recordings; None where it can do without and none is."""
+    try:
+        default: str | None = str(default_store())
+    except StoreError:  # said when it is needed: argparse parses a default only where nothing is given
+        default = NO_STORE if needed else None
+    help_text = "where recordings are (default %(default)s)"
+    parser.add_argument("--store", type=_store, default=default, help=help_text)
+
+
+def _store(text: str) -> Path:
+    if text == NO_STORE:
+        try:
+            return default_store()
+        except StoreError as error:
+            raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
+    return Path(text)

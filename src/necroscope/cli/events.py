@@ -13,10 +13,12 @@ from typing import Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store
+from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_range, choose_range
+from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.model.event import EVENT_KINDS
 from necroscope.recording.clock import Anchor
+from necroscope.recording.store import Damage
 from necroscope.recording.stored_events import StoredEvent, events_between
 
 
@@ -31,20 +33,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Read, and list."""
-    segments, begin_ns, end_ns = choose_range(arguments)
+    chosen = choose_range(arguments)
     events = [
-        event
-        for event in events_between(segments, begin_ns, end_ns)
-        if not arguments.kind or event.event.kind in arguments.kind
+        event for event in read_events_of(chosen) if not arguments.kind or event.event.kind in arguments.kind
     ]
     utc = Anchor(0, 0)
+    begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
     body = {
-        "host": segments[-1].host,
-        "begin": utc.iso(begin_ns),
-        "end": utc.iso(end_ns),
+        "host": chosen.host,
+        "begin": begin,
+        "end": end,
         "events": [event_document(event) for event in events],
+        "damaged": tell_damaged(chosen.damaged),
     }
-    return Answer(0, body, lambda screen: _text(screen, events, utc.iso(begin_ns), utc.iso(end_ns)))
+    return Answer(0, body, lambda screen: _text(screen, events, begin, end))
+
+
+def read_events_of(chosen: Chosen) -> list[StoredEvent]:
+    """The events of a range; segments whose events cannot be read are added to those that are damaged."""
+    damaged: list[Damage] = []
+    events = events_between(chosen.segments, chosen.begin_ns, chosen.end_ns, damaged)
+    chosen.require_whole(damaged)
+    chosen.damaged.extend(damaged)
+    return events
 
 
 def event_document(stored: StoredEvent) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
+from necroscope.cli.damaged import spare, tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose, describe
 from necroscope.cli.times import span
@@ -20,7 +21,7 @@ from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
 from necroscope.profiles.window import Selection, Window, flame, require_samples, rest_of, window
-from necroscope.recording.store import StoredSegment
+from necroscope.recording.store import Damage, StoredSegment
 
 SMALLEST_SHARE = 0.01  # of a node that the terminal shows
 DEEPEST = 40
@@ -46,13 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Count, merge, and draw or write."""
-    segments, selection = choose(arguments)
-    found = require_samples(window(segments, selection, arguments.by), segments)
-    baseline, against = _baseline(arguments, segments, selection)
+    segments, selection, damaged = choose(arguments)
+    found, segments = spare(lambda some: window(some, selection, arguments.by), segments, selection, damaged)
+    require_samples(found, segments)
+    baseline, against = _baseline(arguments, segments, selection, damaged)
     tree = flame(found, baseline, inverted=arguments.inverted)
     notes = (*found.notes, *([f"red: more here than in {against}"] if baseline else []))
     title = Title(describe(selection, segments[-1].host), notes=notes)
-    body = {**_document(tree, found, title), "against": against or None}
+    document = _document(tree, found, title)
+    body = {**document, "against": against or None, "damaged": tell_damaged(damaged)}
     if arguments.output:
         written = _write(arguments.output, tree, title, force=arguments.force)
         return Answer(0, {**body, "written": str(arguments.output)}, lambda _: written)
@@ -60,12 +63,15 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _baseline(
-    arguments: argparse.Namespace, segments: list[StoredSegment], selection: Selection
+    arguments: argparse.Namespace,
+    segments: list[StoredSegment],
+    selection: Selection,
+    damaged: list[Damage],
 ) -> tuple[Window | None, str]:
     if not arguments.against:
         return None, ""
     if arguments.against == "baseline":
-        other = rest_of(segments, selection, arguments.by)
+        other, _ = spare(lambda some: rest_of(some, selection, arguments.by), segments, selection, damaged)
         name = "the rest of the recording"
     else:
         try:
@@ -81,7 +87,7 @@ def _baseline(
             selection.events,
             selection.idle,
         )
-        other = window(segments, part, arguments.by)
+        other, _ = spare(lambda some: window(some, part, arguments.by), segments, part, damaged)
         name = describe(part, segments[-1].host)
     return require_samples(other, segments), name
 

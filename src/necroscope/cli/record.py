@@ -8,6 +8,7 @@ necroscope record --listen 127.0.0.1:9464              with metrics for Promethe
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, argument, duration, folder
 from necroscope.cli.doctor import finding_document
 from necroscope.cli.screen import Screen, note
+from necroscope.cli.signals import signals
 from necroscope.findings.capture_gap import recorder_findings
 from necroscope.recording.config import load_record_settings, parse_listen, parse_rate, parse_segment
 from necroscope.recording.lock import held
@@ -73,9 +75,10 @@ def run(arguments: argparse.Namespace) -> Answer:
         say=note,
     )
     where = Store(arguments.store).host_folder(host_name(host))
-    with held(where):
-        agent = Agent(orders, where)
-        note(f"recording to {where}")
+    with signals() as asked, held(where):
+        agent = Agent(orders, where, asked)
+        with suppress(OSError):
+            note(f"recording to {where}")
         status = agent.run()
     findings = list(recorder_findings(status))
     body = {
@@ -95,8 +98,12 @@ def _document(status: Status) -> dict[str, Any]:
 
 def _text(screen: Screen, where: Path, status: Status) -> str:
     segments = "1 segment" if status.segments_sealed == 1 else f"{status.segments_sealed} segments"
-    lines = [f"{status.moments} seconds recorded to {where}, {segments} sealed"]
+    seconds = "1 second" if status.moments == 1 else f"{status.moments} seconds"
+    lines = [f"{seconds} recorded to {where}, {segments} sealed"]
+    if status.frames_dropped:
+        lines.append(f"{status.frames_dropped} of them could not be written")
     if status.gaps:
-        lines.append(f"{status.gaps} holes, {status.gap_seconds:.1f} s in all: necroscope events")
+        holes = "1 hole" if status.gaps == 1 else f"{status.gaps} holes"
+        lines.append(f"{holes}, {status.gap_seconds:.1f} s in all: necroscope events")
     lines += [error for error in (status.store_error, status.profiling_error) if error]
     return "\n".join(screen.wrap(line) for line in lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from necroscope.cli.answer import Answer
+from necroscope.cli.damaged import spare, tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose, describe
 from necroscope.profiles.heatmap import Heatmap, subsecond
@@ -29,8 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Bin the samples and draw them."""
-    segments, selection = choose(arguments)
-    found = require_samples(window(segments, selection, "whole"), segments)
+    segments, selection, damaged = choose(arguments)
+    found, segments = spare(lambda some: window(some, selection, "whole"), segments, selection, damaged)
+    require_samples(found, segments)
     heatmap = subsecond(segments, selection, arguments.rows)
     utc = Anchor(0, 0)
     body = {
@@ -42,6 +44,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         "idle": found.idle,
         "unknown": found.unknown,
         "lost": found.lost,
+        "damaged": tell_damaged(damaged),
     }
     title = describe(selection, segments[-1].host)
     return Answer(0, body, lambda screen: _text(screen, heatmap, title, found.notes))
@@ -53,7 +56,8 @@ def _text(screen: Screen, heatmap: Heatmap, title: str, notes: tuple[str, ...]) 
         _block(heatmap, first, min(first + width, heatmap.columns))
         for first in range(0, heatmap.columns, width)
     ]
-    legend = f"darkest: {heatmap.most:,} samples in {1000 / heatmap.rows:g} ms; {'; '.join(notes)}"
+    samples = "1 sample" if heatmap.most == 1 else f"{heatmap.most:,} samples"
+    legend = f"darkest: {samples} in {1000 / heatmap.rows:g} ms; {'; '.join(notes)}"
     return "\n\n".join([screen.paint(screen.wrap(title), "bold"), *blocks, screen.wrap(legend)])
 
 

@@ -6,11 +6,13 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 COLOURS = {"critical": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "dim": "2", "bold": "1"}
+EXAMPLE = "necroscope "  # how the lines of a paragraph of examples begin
+LONGEST_NAME = 8  # of what stands in the left column of a page
 WIDEST = 110  # longer lines are hard to read
 
 
@@ -43,25 +45,41 @@ class Screen:
         return text if len(text) <= self.width else f"{text[: self.width - 1]}~"
 
     def page(self, text: str) -> str:
-        """A manual page: paragraphs are wrapped; an indented line, or one with columns, keeps its shape."""
+        """A manual page: paragraphs are wrapped; examples, indented lines and columns keep their shape."""
         return "\n\n".join(self._paragraph(paragraph) for paragraph in text.split("\n\n"))
 
     def _paragraph(self, paragraph: str) -> str:
         lines = paragraph.splitlines()
+        if all(line.startswith(EXAMPLE) for line in lines):
+            return self._examples(lines)
         if not any(line.startswith(" ") or "    " in line for line in lines):
             return self.wrap(" ".join(lines))
-        wrapped = []
-        for line in lines:
-            indent = len(line) - len(line.lstrip())
-            words = line.split("    ", 1)
-            columns = not indent and len(words) == 2
-            if columns:  # `Reads    /proc/stat`
-                wrapped.append(words[0].ljust(9) + self.wrap(words[1].strip(), 9).lstrip())
-            elif len(line) <= self.width:
-                wrapped.append(printable(line))
+        return "\n".join(map(self._shaped, lines))
+
+    def _shaped(self, line: str) -> str:
+        indent = len(line) - len(line.lstrip())
+        name, blanks, text = line.partition("    ")
+        if not indent and blanks and len(name) <= LONGEST_NAME:  # `Reads    /proc/stat`
+            return (
+                printable(name).ljust(LONGEST_NAME + 1) + self.wrap(text.strip(), LONGEST_NAME + 1).lstrip()
+            )
+        return printable(line) if len(line) <= self.width else self.wrap(line.strip(), indent, indent + 2)
+
+    def _examples(self, lines: Sequence[str]) -> str:
+        """Commands, one a line, and what they do beside them; below them where that is too wide."""
+        if max(map(len, lines)) <= self.width:
+            return "\n".join(map(printable, lines))
+        rows = [line.partition("  ") for line in lines]
+        beside = max((len(command) for command, _, text in rows if text), default=0) + 2
+        narrow = any(text and beside + len(text.strip()) > self.width for _, _, text in rows)
+        shown = []
+        for command, _, text in rows:
+            first = self.wrap(command, 0, 4)
+            if text and narrow:
+                shown += [first, self.wrap(text.strip(), 4)]
             else:
-                wrapped.append(self.wrap(line.strip(), indent))
-        return "\n".join(wrapped)
+                shown.append(f"{first.ljust(beside)}{printable(text.strip())}" if text else first)
+        return "\n".join(shown)
 
     def table(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
         """Two columns, the second wrapped beside the first; below it where a first is too long."""

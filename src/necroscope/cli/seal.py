@@ -13,18 +13,20 @@ from pathlib import Path
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, argument, duration, folder
+from necroscope.errors import NecroscopeError
 from necroscope.profiles.import_ import seal_capture
 from necroscope.recording.quantities import parse_size
 from necroscope.recording.retention import Budget, make_room
 from necroscope.recording.seal import seal_recorded
-from necroscope.recording.store import Store, read_segment
+from necroscope.recording.store import Damage, Store, read_segment
+from necroscope.recording.store_place import default_store
 
 NICENESS = 10  # whatever runs on the node comes first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `seal` understands."""
-    add_store(parser)
+    add_store(parser, needed=False)
     parser.add_argument("folders", nargs="*", type=folder, metavar="FOLDER", help="segments (default: all)")
     parser.add_argument("--keep-perf-data", action="store_true", help="keep what perf wrote beside it")
     size = argument(parse_size)
@@ -34,21 +36,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    """Make room where that is wanted, and seal."""
+    """Make room where that is wanted, and seal; one that cannot be sealed does not hold up the others."""
     os.nice(NICENESS)
-    folders: list[Path] = arguments.folders or [
-        segment.folder for segment in Store(arguments.store).segments() if segment.is_open
-    ]
+    folders, refused = _open_segments(arguments)
     room = _make_room(arguments, folders)  # first: sealing on a full disk would fail
-    sealed = []
+    became: dict[str, list[str]] = {"sealed": [], "removed": []}
     for path in folders:
-        segment = read_segment(path)
-        if segment.is_open:
-            seal_recorded(segment, seal_capture, keep_capture=arguments.keep_perf_data)
-            sealed.append(str(path))
-    body = {"sealed": sealed, **room, "cpu_seconds": round(time.process_time(), 3)}
-    text = "\n".join(f"sealed {path}" for path in sealed) or "nothing is open"
-    return Answer(0, body, lambda _: text)
+        try:
+            segment = read_segment(path)
+            if segment.is_open:
+                word = seal_recorded(segment, seal_capture, keep_capture=arguments.keep_perf_data)
+                became[word].append(str(path))
+        except NecroscopeError as error:
+            if len(arguments.folders) == 1:
+                raise
+            refused.append(Damage(path, error))
+    problems = [{"folder": str(one.folder), "what": one.error.what} for one in refused]
+    body = {**became, "refused": problems, **room, "cpu_seconds": round(time.process_time(), 3)}
+    nothing = "nothing could be sealed" if refused else "nothing is open"
+    lines = [f"{word} {path}" for word, paths in became.items() for path in paths] or [nothing]
+    lines += [f"refused: {one.error.what}" for one in refused]
+    return Answer(2 if arguments.folders and refused else 0, body, lambda _: "\n".join(lines))
+
+
+def _open_segments(arguments: argparse.Namespace) -> tuple[list[Path], list[Damage]]:
+    """Those that were named, or all that are open; and those of which nobody knows whether they are."""
+    if arguments.folders:
+        return arguments.folders, []
+    store = Store(arguments.store or default_store())
+    return [segment.folder for segment in store.segments() if segment.is_open], store.damaged
 
 
 def _make_room(arguments: argparse.Namespace, folders: list[Path]) -> dict[str, int]:
@@ -56,5 +72,7 @@ def _make_room(arguments: argparse.Namespace, folders: list[Path]) -> dict[str, 
         return {}
     kept = arguments.budget // 4 if arguments.kept_budget is None else arguments.kept_budget
     age = Budget().age_seconds if arguments.age is None else arguments.age
-    left = make_room(folders[0].parent, Budget(arguments.budget, kept, age), time.time_ns())
+    budget = Budget(arguments.budget, kept, age)
+    hosts = sorted({folder.resolve().parent for folder in folders})
+    left = [entry for host in hosts for entry in make_room(host, budget, time.time_ns())]
     return {"store_bytes": sum(entry.size_bytes for entry in left)}

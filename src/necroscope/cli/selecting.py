@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from necroscope.cli.arguments import add_store, duration
-from necroscope.cli.times import EventName, moment, moment_or_event
+from necroscope.cli.times import EARLIEST_NS, LATEST_NS, EventName, moment, moment_or_event
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.profiles.window import Selection
 from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Store, StoredSegment
-from necroscope.recording.stored_events import find_event
+from necroscope.recording.store import Damage, Store, StoredSegment
+from necroscope.recording.store_place import store_of_root
+from necroscope.recording.stored_events import StoredEvent, find_event
 
 SECOND_NS = 10**9
 RECENT_NS = 600 * SECOND_NS
@@ -28,29 +30,90 @@ def add_range(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="recordings of this host only")
 
 
-def choose_range(arguments: argparse.Namespace) -> tuple[list[StoredSegment], int, int]:
-    """The recorded segments of a host and the range in UTC; without one, the last ten minutes there are."""
-    stored = [segment for segment in Store(arguments.store).segments() if segment.boot_id]
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The recorded segments of a host, a range `begin_ns <= time < end_ns` in UTC, and what is damaged."""
+
+    host: str
+    segments: list[StoredSegment]
+    begin_ns: int
+    end_ns: int
+    damaged: list[Damage]
+
+    def require_whole(self, damaged: Sequence[Damage]) -> None:
+        """An error where nothing in the range could be read."""
+        bad = {damage.folder: damage for damage in damaged}
+        inside = [s.folder for s in self.segments if s.begin_ns < self.end_ns and s.end_ns > self.begin_ns]
+        if inside and bad.keys() >= set(inside):
+            raise bad[inside[0]].error
+
+
+def choose_range(arguments: argparse.Namespace) -> Chosen:
+    """What the words mean; without a range, the last ten minutes there are, to the last nanosecond."""
+    store = Store(arguments.store)
+    stored = [segment for segment in store.segments() if segment.boot_id]
     host = arguments.host or (max(stored, key=lambda s: s.end_ns).host if stored else "")
     stored = [segment for segment in stored if segment.host == host]
+    damaged = _damaged_of(store, host, sure=bool(arguments.host))
     if not stored:
+        if damaged:
+            raise damaged[0].error
         where = f"{arguments.store} has no recording{f' of {arguments.host}' if arguments.host else ''}"
-        raise NothingRecordedError(where, hint="necroscope record makes one")
-    begin_recorded_ns, end_recorded_ns = whole_seconds(stored)
+        raise NothingRecordedError(where, hint=_where_else(arguments, "necroscope record makes one"))
     last_ns = newest(stored).end_ns
-    end_ns = arguments.end.utc_ns(stored) if arguments.end else last_ns - last_ns % SECOND_NS
-    first_ns = max(end_ns - RECENT_NS, begin_recorded_ns)
+    end_ns = arguments.end.utc_ns(stored) if arguments.end else last_ns + 1
+    recent_ns = (end_ns if arguments.end else last_ns) - RECENT_NS
+    first_ns = max(recent_ns, min(segment.begin_ns for segment in stored))
     begin_ns = arguments.begin.utc_ns(stored) if arguments.begin else first_ns
-    if begin_ns >= end_ns and not (arguments.begin or arguments.end):
-        raise NothingRecordedError(f"not a second of {host} is recorded yet", hint="try again in a second")
-    if begin_ns >= end_ns:
+    if begin_ns >= end_ns and arguments.begin and arguments.end:
         raise UsageError("the range ends before it begins")
-    if not any(segment.begin_ns < end_ns and segment.end_ns > begin_ns for segment in stored):
+    if begin_ns >= end_ns or not any(s.begin_ns < end_ns and s.end_ns >= begin_ns for s in stored):
+        for damage in damaged:
+            if begin_ns - RECENT_NS <= _named_ns(damage) < end_ns:
+                raise damage.error
+        when = _in_words(arguments, begin_ns, end_ns)
         raise NothingRecordedError(
-            f"nothing of {host} was recorded from {_utc(begin_ns)} to {_utc(end_ns)}",
-            hint=f"the last recording ends at {_utc(end_recorded_ns)}",
+            f"nothing of {host} was recorded {when}", hint=_what_there_is(stored, begin_ns)
         )
-    return stored, begin_ns, end_ns
+    return Chosen(host, stored, begin_ns, end_ns, damaged)
+
+
+def _in_words(arguments: argparse.Namespace, begin_ns: int, end_ns: int) -> str:
+    if not arguments.end:
+        return f"after {_utc(begin_ns)}"
+    return f"from {_utc(begin_ns)} to {_utc(end_ns)}" if arguments.begin else f"before {_utc(end_ns)}"
+
+
+def _what_there_is(segments: Sequence[StoredSegment], begin_ns: int) -> str:
+    first_ns, last_ns = min(s.begin_ns for s in segments), max(s.end_ns for s in segments)
+    seconds = "; an epoch is in seconds" if begin_ns >= LATEST_NS else ""
+    return f"the first begins at {_utc(first_ns)}, the last recording ends at {_utc(last_ns)}{seconds}"
+
+
+def _where_else(arguments: argparse.Namespace, hint: str) -> str:
+    other = store_of_root(arguments.store)
+    return f"{hint}; --store {other} has those of the service" if other else hint
+
+
+def _damaged_of(store: Store, host: str, *, sure: bool) -> list[Damage]:
+    """What may belong to a host; where none was named, the folder of any host that may not be read."""
+    own = store.host_folder(host)
+    return [
+        damage
+        for damage in store.damaged
+        if not host
+        or own in (damage.folder, damage.folder.parent)
+        or (not sure and damage.folder.parent == store.root)
+    ]
+
+
+def _named_ns(damage: Damage) -> int:
+    """When a segment began, by its name; its description is lost."""
+    try:
+        begin = datetime.strptime(damage.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return EARLIEST_NS
+    return int(begin.timestamp()) * SECOND_NS
 
 
 def newest(segments: Sequence[StoredSegment]) -> StoredSegment:
@@ -95,14 +158,20 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--idle", action="store_true", help="count samples of idle cores too")
 
 
-def choose(arguments: argparse.Namespace) -> tuple[list[StoredSegment], Selection]:
-    """The segments and the selection that the words mean; without a range, the newest segment."""
-    stored = [s for s in Store(arguments.store).segments() if arguments.host in (None, s.host)]
+def choose(arguments: argparse.Namespace) -> tuple[list[StoredSegment], Selection, list[Damage]]:
+    """The segments of a host, the selection that the words mean, and what is damaged.
+
+    Without a range it is the newest segment, without a host that of the event or of the newest segment.
+    """
+    store = Store(arguments.store)
+    stored = [s for s in store.segments() if arguments.host in (None, s.host)]
     if not stored:
+        if damaged := _damaged_of(store, arguments.host or "", sure=bool(arguments.host)):
+            raise damaged[0].error
         where = f"{arguments.store}" + (
             f" has none of host {arguments.host}" if arguments.host else " has no profile"
         )
-        raise NoSamplesError(where, hint="necroscope import FILE adds a capture")
+        raise NoSamplesError(where, hint=_where_else(arguments, "necroscope import FILE adds a capture"))
     selection = Selection(
         begin_ns=0,
         end_ns=0,
@@ -112,33 +181,46 @@ def choose(arguments: argparse.Namespace) -> tuple[list[StoredSegment], Selectio
         events=tuple(arguments.event),
         idle=arguments.idle,
     )
-    if arguments.around:
-        return stored, _around(arguments, stored, selection)
     last = newest([segment for segment in stored if segment.has_profile] or stored)
-    begin = arguments.begin.utc_ns([last]) if arguments.begin else last.begin_ns
-    end = arguments.end.utc_ns([last]) if arguments.end else last.end_ns + 1
-    if begin >= end:
-        raise UsageError("the range ends before it begins")
-    return stored, replace(selection, begin_ns=begin, end_ns=end)
-
-
-def _around(
-    arguments: argparse.Namespace, stored: Sequence[StoredSegment], selection: Selection
-) -> Selection:
-    """The seconds before an event are counted on the clock of its boot, whatever the wall clock did."""
-    if arguments.begin or arguments.end:
+    if not arguments.around:
+        host, selection = last.host, _between(arguments, last, selection)
+    elif arguments.begin or arguments.end:
         raise UsageError("--around and --begin or --end say two different things")
-    after_ns = AFTER_NS
-    if isinstance(arguments.around, EventName):
-        event = find_event(stored, arguments.around.id)
-        boot_id, offset_ns = event.segment.boot_id, event.segment.offset_ns
-        selection = replace(selection, boot_id=boot_id, offset_ns=offset_ns)
-        moment_ns = event.utc_ns
-        # Of something that lasted, the time it lasted is what one wants to see.
-        after_ns = max(AFTER_NS, min(int((event.event.seconds or 0) * 1e9), LONGEST_NS))
+    elif isinstance(arguments.around, EventName):
+        unread: list[Damage] = []
+        event = find_event(stored, arguments.around.id, unread)
+        store.damaged.extend(unread)
+        host, selection = event.segment.host, _around_event(arguments, event, selection)
     else:
-        moment_ns = arguments.around.utc_ns([stored[-1]])
-    begin_ns = moment_ns - int(arguments.window * 1e9)
+        host = last.host
+        moment_ns = arguments.around.utc_ns([[s for s in stored if s.host == host][-1]])
+        selection = _around(arguments, moment_ns, AFTER_NS, selection)
+    damaged = _damaged_of(store, host, sure=bool(arguments.host))
+    return [segment for segment in stored if segment.host == host], selection, damaged
+
+
+def _between(arguments: argparse.Namespace, last: StoredSegment, selection: Selection) -> Selection:
+    begin_ns = arguments.begin.utc_ns([last]) if arguments.begin else last.begin_ns
+    end_ns = arguments.end.utc_ns([last]) if arguments.end else last.end_ns + 1
+    if begin_ns >= end_ns and arguments.begin and arguments.end:
+        raise UsageError("the range ends before it begins")
+    if begin_ns >= end_ns:
+        when = _in_words(arguments, begin_ns, end_ns)
+        raise NoSamplesError(f"no samples of {last.host} {when}", hint=_what_there_is([last], begin_ns))
+    return replace(selection, begin_ns=begin_ns, end_ns=end_ns)
+
+
+def _around_event(arguments: argparse.Namespace, event: StoredEvent, selection: Selection) -> Selection:
+    """The seconds before an event are counted on the clock of its boot, whatever the wall clock did."""
+    boot_id, offset_ns = event.segment.boot_id, event.segment.offset_ns
+    # Of something that lasted, the time it lasted is what one wants to see.
+    after_ns = max(AFTER_NS, min(int((event.event.seconds or 0) * 1e9), LONGEST_NS))
+    around = _around(arguments, event.utc_ns, after_ns, selection)
+    return replace(around, boot_id=boot_id, offset_ns=offset_ns)
+
+
+def _around(arguments: argparse.Namespace, moment_ns: int, after_ns: int, selection: Selection) -> Selection:
+    begin_ns = max(moment_ns - int(arguments.window * 1e9), EARLIEST_NS)
     return replace(selection, begin_ns=begin_ns, end_ns=moment_ns + after_ns)
 
 

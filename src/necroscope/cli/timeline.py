@@ -7,24 +7,29 @@ necroscope timeline -b 14:00 -e 14:10
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, duration
-from necroscope.cli.events import event_document, event_lines
-from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_range, choose_range, whole_seconds
-from necroscope.errors import UsageError
+from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.events import event_document, event_lines, read_events_of
+from necroscope.cli.screen import Screen, screen_of
+from necroscope.cli.selecting import Chosen, add_range, choose_range, whole_seconds
+from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.findings.core_states import LEGEND, MISSING, CoreStates, core_states
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.recording.clock import Anchor
-from necroscope.recording.stored_events import StoredEvent, events_between
+from necroscope.recording.stored_events import StoredEvent
 
 SECOND_NS = 10**9
 MARGIN = 11  # for the number of the core at the left, and a line at both ends
 MOST_ROWS = 16
+MOST_COLUMNS = 86_400  # for machines, unless a step is given: a day of seconds
+MOST_CELLS = 1_000_000  # columns times cores, with a step of one's own
+LONGEST_STEP_NS = 2**60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     add_range(parser)
     parser.add_argument(
-        "--step", type=duration, help="time of a column (default: a second; fitted to the screen)"
+        "--step",
+        type=duration,
+        help="time of a column (default: a second, or more where that would be too many)",
     )
     parser.add_argument("--all", action="store_true", help="all cores; else the 16 that had it worst")
     parser.add_argument("--config", type=Path, help="a TOML file with thresholds")
@@ -40,26 +47,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Read the counters, and draw."""
-    segments, begin_ns, end_ns = choose_range(arguments)
-    step_ns = int(arguments.step * 1e9) if arguments.step else SECOND_NS
+    chosen = choose_range(arguments)
+    begin_ns, end_ns = _seconds_of(chosen, arguments)
+    thresholds = load_thresholds(arguments.config)
+    step_ns = _step_ns(arguments, chosen, end_ns - begin_ns)
+    states = core_states(chosen.segments, begin_ns, end_ns, step_ns, thresholds)
+    chosen.require_whole(states.damaged)
+    chosen.damaged.extend(states.damaged)
+    events = read_events_of(chosen)
+    body = {**_document(chosen.host, end_ns, states, events), "damaged": tell_damaged(chosen.damaged)}
+    return Answer(
+        0, body, lambda screen: "\n".join(_text(screen, chosen.host, states, events, every=arguments.all))
+    )
+
+
+def _seconds_of(chosen: Chosen, arguments: argparse.Namespace) -> tuple[int, int]:
+    """The seconds to draw: whole ones, and none before or after all that is recorded."""
+    first_ns, last_ns = whole_seconds(chosen.segments)
+    end_ns = chosen.end_ns if arguments.end else chosen.end_ns - chosen.end_ns % SECOND_NS
+    begin_ns, end_ns = max(chosen.begin_ns - chosen.begin_ns % SECOND_NS, first_ns), min(end_ns, last_ns)
+    if begin_ns >= end_ns:
+        what = f"not a whole second of {chosen.host} is recorded there"
+        raise NothingRecordedError(what, hint="try again in a second, or with a longer range")
+    return begin_ns, end_ns
+
+
+def _step_ns(arguments: argparse.Namespace, chosen: Chosen, length_ns: int) -> int:
+    """The time of a column, chosen before anything is counted: the range may be of years."""
+    seconds = -(-length_ns // SECOND_NS)
+    if not arguments.step:
+        most = MOST_COLUMNS if arguments.json else max(screen_of(sys.stdout).width - MARGIN, 10)
+        return -(-seconds // most) * SECOND_NS
+    step_ns = min(int(arguments.step * 1e9), LONGEST_STEP_NS)
     if step_ns < SECOND_NS:
         raise UsageError("--step: the shortest step is a second")
-    # A range may be of years; there is nothing to draw where nothing is recorded.
-    first_ns, last_ns = whole_seconds(segments)
-    begin_ns, end_ns = max(begin_ns - begin_ns % SECOND_NS, first_ns), min(end_ns, last_ns)
-    thresholds = load_thresholds(arguments.config)
-    states = core_states(segments, begin_ns, end_ns, step_ns, thresholds)
-    events = events_between(segments, begin_ns, end_ns)
-    host = segments[-1].host
-
-    def text(screen: Screen) -> str:
-        shown = states
-        if not arguments.step and states.columns > screen.width - MARGIN:
-            fitted = -(-states.columns // max(screen.width - MARGIN, 10)) * SECOND_NS
-            shown = core_states(segments, begin_ns, end_ns, fitted, thresholds)
-        return "\n".join(_text(screen, host, shown, events, every=arguments.all))
-
-    return Answer(0, _document(host, end_ns, states, events), text)
+    cores = max(1, *(s.description["host"].get("cores_online", 1) for s in chosen.segments))
+    columns = -(-length_ns // step_ns)
+    if columns * cores > MOST_CELLS:
+        enough = -(-seconds // max(MOST_CELLS // cores, 1))
+        what = f"--step: {columns:,} columns of {cores} cores are too many"
+        raise UsageError(what, hint=f"--step {enough}s works, and so does a shorter range")
+    return step_ns
 
 
 def _document(host: str, end_ns: int, states: CoreStates, events: Sequence[StoredEvent]) -> dict[str, Any]:
@@ -89,7 +117,9 @@ def _text(
     for core in shown:
         yield f"{f'core {core}':>8} |{states.states[core]}|"
     if len(shown) < len(worst):
-        yield screen.wrap(f"{len(worst) - len(shown)} quieter cores are left out; --all shows them")
+        left_out = len(worst) - len(shown)
+        some = "1 quieter core is" if left_out == 1 else f"{left_out} quieter cores are"
+        yield screen.wrap(f"{some} left out; --all shows them")
     used = set("".join(states.states[core] for core in shown))
     marks = {MISSING: "blank"}
     legend = [f"{marks.get(letter, letter)} {text}" for letter, text in LEGEND.items() if letter in used]

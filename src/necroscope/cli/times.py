@@ -16,6 +16,9 @@ from necroscope.recording.store import StoredSegment
 
 AGO = re.compile(rf"\d+(?:\.\d+)?(?:{'|'.join(unit for unit in SECONDS_PER if unit)})")
 EVENT_ID = re.compile(r"[a-z]+(?:-[a-z]+)*-\d{8}T\d{6}\.\d{3}Z-\d+")
+# Times are 64-bit nanoseconds, and must stay so when a window or an offset is taken off.
+EARLIEST_NS = int(datetime(1900, 1, 1, tzinfo=UTC).timestamp()) * 10**9
+LATEST_NS = int(datetime(2200, 1, 1, tzinfo=UTC).timestamp()) * 10**9
 CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 
 
@@ -32,11 +35,18 @@ class Moment:
             return self.ns
         if not segments:
             raise UsageError("there is no recording that a time with a plus sign could count from")
-        return segments[0].begin_ns + self.ns
+        return min(segments[0].begin_ns + self.ns, LATEST_NS)
 
 
 def moment(text: str) -> Moment:
-    """Understand a moment; raises ArgumentTypeError where it cannot."""
+    """Understand a moment; raises ArgumentTypeError where it cannot. A far future comes back as 2200."""
+    found = _moment(text)
+    if found.ns < EARLIEST_NS:
+        raise argparse.ArgumentTypeError(f"'{text}' is too long ago: before 1900")
+    return found if found.ns <= LATEST_NS else Moment(LATEST_NS, found.after_begin)
+
+
+def _moment(text: str) -> Moment:
     word = text.strip()
     try:
         if word.startswith("+"):

@@ -8,6 +8,7 @@ What could not be read has no series: an absence is never a 0. `necroscope_sourc
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,7 @@ from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThreads
 from necroscope.sources.units import UNITS, Units
 
+MOST_REMEMBERED = 512  # events; more cores than that are not saturated at once
 MOST_UNITS = 20  # with a series of their own
 
 
@@ -37,9 +39,15 @@ class Meter:
         self._restarts = _RestartMeter()
         self._memory_cgroups: MemoryCgroups | None = None
         self._events = dict.fromkeys(EVENT_KINDS, 0)
+        self._counted: deque[tuple[str, int, int]] = deque(maxlen=MOST_REMEMBERED)
         self._begin_ns: int | None = None
         self._absences: dict[str, str] = {}  # by source; empty: it gave a value
         self._cost_ns: dict[str, int] = {}
+
+    def set_limits(self, *, kernel_ratio: float, busy_ratio: float) -> None:
+        """What counts as saturated from now on."""
+        with self._lock:
+            self._cores.kernel_ratio, self._cores.busy_ratio = kernel_ratio, busy_ratio
 
     def observe(self, moment: Moment, events: Sequence[Event] = ()) -> None:
         """Take a moment, whatever sources it has, and the events that were found with it."""
@@ -78,6 +86,11 @@ class Meter:
         # look to Prometheus as if they had just happened.
         if event.time_ns < begin_ns or event.kind not in self._events:
             return
+        # One that lasts is told again and again.
+        key = event.kind, event.time_ns, event.sequence
+        if key in self._counted:
+            return
+        self._counted.append(key)
         self._events[event.kind] += 1
         if event.kind == "nic-reset":
             self._nics.observe_event(event)

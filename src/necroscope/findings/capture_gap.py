@@ -19,8 +19,8 @@ LONGEST_NAMED = 3
 def capture_gap(case: Case) -> Iterator[Finding]:
     """Some of the time has no counters or no samples, so what happened then is not known.
 
-    Fires on every hole that the recorder noted (perf was killed, the disk was full, the recorder itself did
-    not get to run) and on moments of this look that came seconds late.
+    Fires on moments of a look that came seconds late and, of a recording, on every hole that the recorder
+    noted: perf was killed, the disk was full, the recorder itself did not get to run.
 
     A hole is not a healthy stretch: the machine may have been at its worst just then. A recorder that was
     not scheduled for seconds is itself a sign of a node that starves.

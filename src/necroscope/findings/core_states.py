@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from necroscope import _native
-from necroscope.errors import StoreError
+from necroscope.errors import NecroscopeError, StoreError
 from necroscope.findings.thresholds import Thresholds
 from necroscope.recording.seal import COUNTERS
-from necroscope.recording.store import StoredSegment
+from necroscope.recording.store import Damage, StoredSegment, has_file
+from necroscope.recording.store_place import not_permitted
 from necroscope.recording.stretch import read_moments
 from necroscope.recording.tables import shape_of
 from necroscope.sources.cores import CORES
@@ -50,6 +51,7 @@ class CoreStates:
     step_ns: int
     columns: int
     states: dict[int, str]  # by core
+    damaged: list[Damage] = field(default_factory=list)  # segments that could not be read
 
     @property
     def missing(self) -> int:
@@ -65,34 +67,36 @@ class CoreStates:
 def core_states(
     segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, step_ns: int, thresholds: Thresholds
 ) -> CoreStates:
-    """The states between two times (UTC)."""
+    """The states between two times (UTC); segments that cannot be read are told, and missing."""
     rules = [
         (s.letter, s.quantity, thresholds[s.at_least] if isinstance(s.at_least, str) else s.at_least)
         for s in STATES
     ]
     grid = _native.CoreGrid(begin_ns, end_ns, step_ns, LONGEST_NS, rules)
+    damaged = []
     for segment in segments:
-        if segment.begin_ns < end_ns and segment.end_ns >= begin_ns:
+        if segment.begin_ns >= end_ns or segment.end_ns < begin_ns:
+            continue
+        try:
             _add(grid, segment)
-    return CoreStates(begin_ns, step_ns, -(-(end_ns - begin_ns) // step_ns), dict(grid.states()))
+        except NecroscopeError as error:
+            damaged.append(Damage(segment.folder, error))
+    return CoreStates(begin_ns, step_ns, -(-(end_ns - begin_ns) // step_ns), dict(grid.states()), damaged)
 
 
 def _add(grid: _native.CoreGrid, segment: StoredSegment) -> None:
-    path = segment.folder / COUNTERS / f"{CORES.id}.parquet"
+    name = f"{COUNTERS}/{CORES.id}.parquet"
+    path = segment.folder / name
     if segment.is_open:
         grid.add_columns(_open_columns(segment), segment.offset_ns)
-    elif _has_cores(segment):
+    elif has_file(segment, name):
         try:
             grid.add_file(path, segment.offset_ns)
+        except PermissionError as error:
+            raise not_permitted(path) from error
         except OSError as error:
             hint = "the segment is damaged: remove its folder, or restore it"
             raise StoreError(f"{path}: {error}", hint=hint) from error
-
-
-def _has_cores(segment: StoredSegment) -> bool:
-    """Whether there must be counters: an imported capture has none, nor has a host that showed none."""
-    read = segment.description.get("sources", {}).get(CORES.id, {})
-    return bool(read.get("readings", 0) > read.get("absent", 0))
 
 
 def _open_columns(segment: StoredSegment) -> dict[str, list[int]]:

@@ -20,7 +20,7 @@ from necroscope.sources.units import UNITS, Unit
 T = TypeVar("T")
 
 SAME_STALL_NS = 10_000_000_000  # a line and a count this close together tell of one stall
-MOST_LINES = 500  # a moment: a kernel that logs without end must not keep us busy
+MOST_LINES = 5000  # a moment: a kernel that logs without end must not keep us busy
 
 
 class Watch:

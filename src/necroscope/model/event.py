@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -21,8 +22,15 @@ EVENT_KINDS: dict[str, str] = {
     "clock-step": "the wall clock was set, or the machine was suspended",
     "user-mark": "somebody wrote a mark to the kernel log: `echo necroscope mark: TEXT >/dev/kmsg`",
 }
-# Segments with one of these are kept longer: they are what somebody will come back for.
-KEPT_KINDS = frozenset(EVENT_KINDS) - {"core-saturated", "unit-restart", "capture-gap", "clock-step"}
+# Segments with events are kept longer: they are what somebody will come back for. Some kinds may come every
+# ten seconds for ever, and give way to the others.
+FREQUENT_KINDS = frozenset({"core-saturated", "unit-restart"})
+KEPT_KINDS = frozenset(EVENT_KINDS) - FREQUENT_KINDS - {"capture-gap", "clock-step"}
+
+
+def worth_keeping(kinds: Iterable[str]) -> int:
+    """How long to keep what had such events: 2 longest, 1 longer than other time, 0 not longer."""
+    return max((2 if kind in KEPT_KINDS else int(kind in FREQUENT_KINDS) for kind in kinds), default=0)
 
 
 @dataclass(frozen=True, slots=True)

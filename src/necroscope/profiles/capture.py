@@ -18,6 +18,8 @@ from necroscope.sources.host import Host
 SECOND_NS = 10**9
 GOOD_RUN_NS = 60 * SECOND_NS
 LONGEST_PAUSE_SECONDS = 60
+MOST_RESIDENT_BYTES = 256 << 20  # perf has been seen to grow for weeks: then it is replaced
+WEIGH_EVERY_NS = 10 * SECOND_NS
 RETIREMENT_NS = 30 * SECOND_NS  # to write out its last file; on a large node this takes seconds
 
 
@@ -75,6 +77,7 @@ class Capture:
         self._failures = 0
         self._pause_until_ns = 0
         self._wanted = False
+        self._weigh_ns = 0
 
     @property
     def is_ready(self) -> bool:
@@ -142,7 +145,14 @@ class Capture:
         if self._wanted and self._current is None and now_ns >= self._pause_until_ns:
             self._current = self._launch(self._command, now_ns)
         self._emptying = [session for session in self._emptying if not session.remove_if_empty()]
+        self._watch_memory(now_ns)
         return news
+
+    def _watch_memory(self, now_ns: int) -> None:
+        if now_ns >= self._weigh_ns:
+            self._weigh_ns = now_ns + WEIGH_EVERY_NS
+            if self.resident_bytes() > MOST_RESIDENT_BYTES:
+                self.replace()
 
     def stop(self, timeout_seconds: float) -> list[CaptureNews]:
         """End perf, and wait for it; the last news."""

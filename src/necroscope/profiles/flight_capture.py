@@ -36,8 +36,9 @@ class FlightCapture:
         events: list[Event] = []
         for news in self.capture.tick(time.monotonic_ns()):
             match news:
-                case Ready(_, at_ns) if self._hole:
-                    events.append(gap(self._hole[0], at_ns, self._hole[1]))
+                case Ready(_, at_ns):
+                    self.capture.retire_old()  # where this one is a replacement
+                    events += [gap(self._hole[0], at_ns, self._hole[1])] if self._hole else []
                     self._hole = None
                 case Closed(_, path):
                     self._take(path)

@@ -19,8 +19,6 @@ from necroscope.profiles.perf_session import closed_files
 from necroscope.recording.store import CAPTURE
 
 STOP_SECONDS = 10.0
-MOST_RESIDENT_BYTES = 256 << 20  # perf has been seen to grow for weeks: then it is replaced
-WEIGH_EVERY_NS = 10 * 10**9
 HEAD_NAME = f"{CAPTURE}.0"  # a closed file of the same perf
 
 
@@ -35,7 +33,6 @@ class SegmentCapture:
         self._session = 0  # whose samples the segment has
         self._waiting: list[tuple[int, Path]] = []  # segments that ended, by session
         self._hole: tuple[int, str] | None = None  # since when, and why
-        self._weigh_ns = 0
         self._joined: tuple[Path, Path] | None = None  # the session and the segment that share a file
         self._overlaps = False  # whether another perf samples already, beside the one of the segment
         capture.start()
@@ -69,14 +66,7 @@ class SegmentCapture:
                 case Ended():
                     self._ended(news)
         self._join()
-        self._watch_memory(now_ns)
         return events
-
-    def _watch_memory(self, now_ns: int) -> None:
-        if now_ns >= self._weigh_ns:
-            self._weigh_ns = now_ns + WEIGH_EVERY_NS
-            if self.capture.resident_bytes() > MOST_RESIDENT_BYTES:
-                self.capture.replace()
 
     def is_done_with(self, folder: Path) -> bool:
         """Whether perf has closed the file of a segment that ended."""

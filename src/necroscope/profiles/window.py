@@ -12,7 +12,8 @@ from necroscope.errors import NoSamplesError, StoreError
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
 from necroscope.recording.clock import Anchor
-from necroscope.recording.store import StoredSegment
+from necroscope.recording.journal import JOURNAL
+from necroscope.recording.store import StoredSegment, sealed_meanwhile
 
 Split = Literal["whole", "comm", "process", "thread", "core"]
 
@@ -97,7 +98,15 @@ def window(segments: Sequence[StoredSegment], selection: Selection, split: Split
 
 def touched(segments: Sequence[StoredSegment], selection: Selection) -> list[StoredSegment]:
     """The segments with samples that a selection has a part in."""
-    return [segment for segment in segments if segment.has_profile and selection.overlaps(segment)]
+    near = (as_it_is_now(segment) for segment in segments if selection.overlaps(segment))
+    return [segment for segment in near if segment and segment.has_profile]
+
+
+def as_it_is_now(segment: StoredSegment) -> StoredSegment | None:
+    """The same segment, which may have been sealed since it was listed; None where retention removed it."""
+    if segment.is_open and not (segment.folder / JOURNAL).exists():
+        return sealed_meanwhile(segment)
+    return segment if segment.folder.exists() else None
 
 
 def lost_in(segment: StoredSegment) -> int | None:
@@ -120,6 +129,9 @@ def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
         raise NoSamplesError("the store has no profile", hint="necroscope import FILE adds a capture")
     if found.idle:
         raise NoSamplesError("all samples there are of idle cores", hint="--idle counts them")
+    for segment in segments:
+        if found.selection.overlaps(segment) and (why := segment.description.get("no_profile")):
+            raise NoSamplesError("no samples there", hint=f"{segment.folder.name}: {why}")
     utc = Anchor(0, 0)
     spans = f"{utc.iso(segments[0].begin_ns)} to {utc.iso(segments[-1].end_ns)}"
     raise NoSamplesError("no samples there", hint=f"the store has {len(segments)} segments, from {spans}")

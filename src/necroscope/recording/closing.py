@@ -10,7 +10,8 @@ from pathlib import Path
 from necroscope.recording.output import Workshop
 
 PATIENCE_SECONDS = 15.0  # for perf to close its file
-FINISH_SECONDS = 60.0
+# At the end; a service is given 90 s to stop.
+WRITE_SECONDS, SEAL_SECONDS = 15.0, 45.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +28,11 @@ class Closing:
         self._sealer = workshop.sealer
         self._profiler = workshop.profiler
         self._closed: list[_Closed] = []
+        self._on_disk: set[Path] = set()  # segments whose journal is complete
 
     def add(self, folder: Path) -> None:
         """A segment that gets no more moments."""
         self._closed.append(_Closed(folder, time.monotonic()))
-
-    def has(self, folder: Path) -> bool:
-        """Whether a folder is waiting here."""
-        return any(closed.folder == folder for closed in self._closed)
 
     def tick(self) -> None:
         """Hand on what is complete."""
@@ -43,16 +41,17 @@ class Closing:
 
     def finish(self) -> None:
         """Hand on everything, and wait until it is sealed. No more samples will come."""
-        self._writer.close(FINISH_SECONDS)
+        self._writer.close(WRITE_SECONDS)
         self._hand_on(list(self._closed))
-        self._sealer.drain(FINISH_SECONDS)
+        self._sealer.drain(SEAL_SECONDS)
 
     def _hand_on(self, closed: Sequence[_Closed]) -> None:
-        finished = set(self._writer.finished)
+        while self._writer.finished:  # the writer's thread adds to it
+            self._on_disk.add(self._writer.finished.popleft())
         for one in closed:
-            if one.folder in finished:
+            if one.folder in self._on_disk:
+                self._on_disk.remove(one.folder)
                 self._closed.remove(one)
-                self._writer.finished.remove(one.folder)
                 self._sealer.add(one.folder)
 
     def _has_samples(self, closed: _Closed) -> bool:

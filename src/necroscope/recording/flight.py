@@ -100,7 +100,6 @@ class FlightMemory:
         if self._profiler:
             self._profiler.begin_segment(folder)
         self._writer.begin(folder, open_description(self._labels, begin_ns, self._anchor))
-        # As one: a long memory has more frames than may wait for the disk.
         self._writer.append(b"".join(frames for _, frames in self._ring))
         self._writer.append(end_frame(End(now_ns, "event")))
         self._writer.end(folder)

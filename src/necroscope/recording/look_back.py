@@ -9,10 +9,11 @@ from pathlib import Path
 from necroscope.errors import StoreError
 from necroscope.model.event import Event
 from necroscope.recording.journal import JOURNAL
+from necroscope.recording.retention import read_entries
 from necroscope.recording.store import DESCRIPTION, StoredSegment, read_segment
 from necroscope.sources.host import Host
 
-NEWEST = 5  # segments whose descriptions are read; a store may have thousands
+NEWEST = 2  # segments whose end is looked up; a store may have thousands
 MISSED_NS = 1_500_000_000  # a whole second at least
 
 
@@ -44,12 +45,14 @@ def look_back(folder: Path, host: Host) -> Before:
     for path in folder.glob("[!.]*"):
         if path.is_dir() and not (path / DESCRIPTION).exists():
             _clear(path)
-    names = sorted(path.parent for path in folder.glob(f"[!.]*/{DESCRIPTION}"))[-NEWEST:]
-    recent = [*open_segments]
-    for name in names:
+    # By the recording's clock: the wall clock may have been set back, and names go by it.
+    own = [entry for entry in read_entries(folder) if entry.boot_id == boot_id]
+    recent = sorted(own, key=lambda entry: entry.begin_monotonic_ns)[-NEWEST:]
+    ends = []
+    for entry in recent:
         with suppress(StoreError):
-            recent.append(read_segment(name))
-    ends = [segment.end_ns - segment.offset_ns for segment in recent if segment.boot_id == boot_id]
+            segment = read_segment(folder / entry.name)
+            ends.append(segment.end_ns - segment.offset_ns)
     return Before(boot_id, open_segments, max(ends, default=None))
 
 

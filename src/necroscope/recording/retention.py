@@ -49,14 +49,14 @@ class Entry:
     begin_monotonic_ns: int
     end_ns: int  # UTC
     size_bytes: int
-    kept: bool
+    kept: int  # how much it is worth, as model.event says
     is_open: bool
 
 
 def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
     """Remove what is beyond the budget; what is left comes back, oldest first."""
     entries = in_order(read_entries(folder))
-    own_bytes = sum(entry.size_bytes for entry in entries)
+    own_bytes = sum(entry.size_bytes for entry in entries if entry.boot_id)
     doomed = set(beyond(entries, budget.on(folder, own_bytes), now_ns))
     for entry in doomed:
         # Under another name first: nobody meets a segment that is half gone, and the next one ends this.
@@ -71,10 +71,11 @@ def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
 
 
 def beyond(entries: Sequence[Entry], budget: Budget, now_ns: int) -> Iterator[Entry]:
-    """The segments that must go. Open ones stay."""
+    """The segments that must go. Open ones stay, and those that were imported."""
+    entries = [entry for entry in entries if entry.boot_id]  # an imported capture is its owner's to remove
     kept = set()
     room = budget.kept_bytes
-    for entry in reversed(_with_neighbours(entries)):  # the newest first: the last to lose their place
+    for entry in _worth_most_first(entries):
         room -= entry.size_bytes
         if room < 0:
             break
@@ -95,15 +96,14 @@ def _end_ns(entry: Entry, newest: Mapping[str, Entry]) -> int:
     return last.end_ns - (last.begin_monotonic_ns - entry.begin_monotonic_ns)
 
 
-def _with_neighbours(entries: Sequence[Entry]) -> list[Entry]:
-    places = {
-        near
-        for place, entry in enumerate(entries)
-        if entry.kept
-        for near in (place - 1, place, place + 1)
-        if 0 <= near < len(entries) and entries[near].boot_id == entry.boot_id
-    }
-    return [entries[place] for place in sorted(places)]
+def _worth_most_first(entries: Sequence[Entry]) -> list[Entry]:
+    """The segments with events and those beside them; what is worth as much, the newest first."""
+    worth: dict[int, int] = {}
+    for place, entry in enumerate(entries):
+        for near in (place - 1, place, place + 1):
+            if entry.kept and 0 <= near < len(entries) and entries[near].boot_id == entry.boot_id:
+                worth[near] = max(worth.get(near, 0), entry.kept)
+    return [entries[place] for place in sorted(worth, key=lambda place: (-worth[place], -place))]
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
@@ -142,6 +142,6 @@ def _read(path: Path, stamp: int) -> Entry:
         begin_monotonic_ns=document["begin_ns"] - document["clock"]["offset_ns"],
         end_ns=document["end_ns"],
         size_bytes=sum(files),
-        kept=bool(document.get("kept")),
+        kept=int(document.get("kept", 0)),
         is_open=document["state"] == OPEN,
     )

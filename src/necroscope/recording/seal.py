@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import NecroscopeError, StoreError
-from necroscope.model.event import KEPT_KINDS, Event
+from necroscope.model.event import Event, worth_keeping
 from necroscope.recording.counters import write_counters
 from necroscope.recording.durable import sync_folder, sync_tree, write_durably
 from necroscope.recording.journal import JOURNAL, Journal, read_journal
@@ -39,25 +39,26 @@ PROFILE = "profile"
 SealProfile = Callable[[Path, Path, str, int | None, int | None], Mapping[str, Any]]
 
 
-def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_capture: bool = False) -> None:
-    """Seal an open segment. One without a single whole second is removed: there is nothing in it."""
+def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_capture: bool = False) -> str:
+    """Seal an open segment, and say what became of it: `sealed`, or `removed` where nothing is in it."""
     folder = segment.folder
     try:
         with (folder / JOURNAL).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not read_segment(folder).is_open:  # somebody else did it between our look and our lock
-                return
+                return "sealed"
             journal = read_journal(file.read())
             _clear(folder)  # of an attempt that was cut short
-            if not journal.moments:
+            if not journal.moments and not segment.capture.exists():
                 shutil.rmtree(folder)
-                return
+                return "removed"
             try:
                 _seal(segment, journal, seal_profile, keep_capture=keep_capture)
             except OSError:
                 if read_segment(folder).is_open:
                     _clear(folder)  # a full disk has better use for the room
                 raise
+            return "sealed"
     except BlockingIOError as error:
         raise StoreError(f"{folder} is still being written, or sealed by somebody else") from error
     except OSError as error:
@@ -77,19 +78,19 @@ def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *
     offset_ns = segment.offset_ns
     events = list(last_told([*journal.events, *_lost(profile, journal)], offset_ns).values())
     write_events(folder / EVENTS, events, offset_ns)
-    first, last = journal.moments[0].time_ns, journal.moments[-1].time_ns
+    first, last = _span(segment, journal, profile)
     kept = _kept_captures(segment, profile, keep_capture=keep_capture)
     names = [folder / COUNTERS, folder / PROFILE, folder / EVENTS, *kept]
     document = {
         **segment.description,
         "state": SEALED,
-        "begin_ns": min(first, profile.get("begin_ns", first)) + offset_ns,
-        "end_ns": max(last, profile.get("end_ns", last)) + offset_ns,
+        "begin_ns": first + offset_ns,
+        "end_ns": last + offset_ns,
         "anchors": [asdict(anchor) for anchor in journal.anchors],
         "ended": journal.end.why if journal.end else "killed",
         "sources": _sources(journal.moments),
         "events": dict(Counter(event.kind for event in events)),
-        "kept": any(event.kind in KEPT_KINDS for event in events),
+        "kept": worth_keeping(event.kind for event in events),
         **({"profile": profile} if profile.get("samples") else {"no_profile": profile.get("error", "")}),
         "files": describe_files(folder, [name for name in names if name.exists()]),
     }
@@ -100,6 +101,15 @@ def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *
     for path in folder.glob(f"{CAPTURE}*"):
         if path not in kept:
             path.unlink()
+
+
+def _span(segment: StoredSegment, journal: Journal, profile: Mapping[str, Any]) -> tuple[int, int]:
+    """The first and the last time of a segment; a damaged journal may have no moment, and still samples."""
+    times = [moment.time_ns for moment in (journal.moments[:1] + journal.moments[-1:])]
+    times += [profile[name] for name in ("begin_ns", "end_ns") if name in profile]
+    if not times:
+        times = [segment.begin_ns - segment.offset_ns]
+    return min(times), max(times)
 
 
 def _kept_captures(
@@ -142,10 +152,17 @@ def _log_clock_error(lines: Sequence[tuple[int, int, str]], moments: Sequence[Mo
 
 
 def _lost(profile: Mapping[str, Any], journal: Journal) -> Iterator[Event]:
-    """Samples that the kernel dropped leave a hole that nobody would see."""
+    """Samples that nobody would miss: those that the kernel dropped, and a capture that cannot be read."""
+    if not journal.moments:
+        return
+    begin_ns, end_ns = journal.moments[0].time_ns, journal.moments[-1].time_ns
     if lost := max(profile.get("lost_samples") or 0, profile.get("lost_records") or 0):
         text = f"the kernel dropped {lost:,} records of the profile: its buffers were full"
-        yield Event("capture-gap", journal.moments[-1].time_ns, "lost-samples", text, sequence=lost)
+        yield Event("capture-gap", end_ns, "lost-samples", text, sequence=lost)
+    if "error" in profile:
+        seconds = round((end_ns - begin_ns) / 1e9, 3)
+        text = f"no samples for {seconds} s: {profile['error']}"
+        yield Event("capture-gap", begin_ns, "unreadable-capture", text, seconds=seconds)
 
 
 def _sources(moments: Sequence[Moment]) -> dict[str, Any]:

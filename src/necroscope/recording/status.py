@@ -27,7 +27,7 @@ class Status:
     frames_waiting: int  # in memory, because they cannot be written
     frames_dropped: int  # gave up, because memory is bounded
     profiling: str  # how samples are taken: `cycles at 97 Hz`; empty: they are not
-    profiling_error: str  # why not, or what had to be left out
+    profiling_error: str  # why not
     perf_starts: int
     gaps: int
     gap_seconds: float

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from necroscope.errors import StoreError
+from necroscope.errors import NecroscopeError, StoreError
 from necroscope.recording.durable import write_durably
 from necroscope.recording.journal import JOURNAL, last_moment_ns
+from necroscope.recording.store_place import not_permitted
 from necroscope.recording.wall_time import with_right_clocks
 
 SCHEMA = 1
@@ -66,19 +68,46 @@ class StoredSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class Damage:
+    """A segment, or the folder of a host, that cannot be read, and the error that says why."""
+
+    folder: Path
+    error: NecroscopeError
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """All segments of all hosts below one folder."""
 
     root: Path
+    damaged: list[Damage] = field(default_factory=list, compare=False)  # what `segments` could not read
 
     def segments(self) -> list[StoredSegment]:
-        """All segments, the oldest first. Folders that are not segments are left alone."""
-        found = []
-        for path in self.root.glob(f"*/[!.]*/{DESCRIPTION}"):
-            with suppress(_GoneError):
-                found.append(read_segment(path.parent))
-        found = with_right_clocks(found)
+        """All segments that can be read, the oldest first. Folders that are not segments are left alone."""
+        self.damaged.clear()
+        try:
+            hosts = _folders(self.root)
+        except PermissionError as error:
+            raise not_permitted(self.root) from error
+        found = with_right_clocks([segment for host in hosts for segment in self._segments_of(host)])
         return sorted(found, key=lambda segment: (segment.begin_ns, str(segment.folder)))
+
+    def _segments_of(self, host: Path) -> Iterator[StoredSegment]:
+        try:
+            folders = _folders(host)
+        except PermissionError:
+            if safe_name(host.name) == host.name:  # not so `lost+found`
+                self.damaged.append(Damage(host, not_permitted(host)))
+            return
+        for folder in folders:
+            if folder.name.startswith("."):
+                continue
+            try:
+                yield read_segment(folder)
+            except _GoneError:
+                continue
+            except NecroscopeError as error:
+                self.damaged.append(Damage(folder, error))
 
     def host_folder(self, host: str) -> Path:
         """Where the segments of a host are."""
@@ -137,18 +166,44 @@ def read_segment(folder: Path) -> StoredSegment:
         return StoredSegment(
             folder=folder,
             host=document["host"]["hostname"],
-            begin_ns=document["begin_ns"],
+            begin_ns=int(document["begin_ns"]),
             end_ns=_end_ns(folder, document),
-            offset_ns=document["clock"]["offset_ns"],
+            offset_ns=int(document["clock"]["offset_ns"]),
             description=document,
         )
     except FileNotFoundError as error:
         raise _GoneError(f"{path}: {error.strerror}") from error
+    except PermissionError as error:  # also of the journal
+        raise not_permitted(Path(error.filename or path)) from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "the segment is damaged: remove its folder, or restore it"
         raise StoreError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
+
+
+def _folders(parent: Path) -> list[Path]:
+    """The folders in a folder, by name; glob would pass one that may not be read as empty."""
+    try:
+        with os.scandir(parent) as entries:
+            return sorted(parent / entry.name for entry in entries if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def has_file(segment: StoredSegment, name: str) -> bool:
+    """Whether a sealed segment has a file; one that it should have and has not is damage."""
+    path = segment.folder / name
+    try:
+        if path.exists():
+            return True
+    except PermissionError as error:
+        raise not_permitted(path) from error
+    listed = any(file["name"] == name for file in segment.description.get("files", ()))
+    if listed and (segment.folder / DESCRIPTION).exists():  # else all of it was removed meanwhile
+        hint = "the segment is damaged: remove its folder, or restore it"
+        raise StoreError(f"{path} is missing", hint=hint)
+    return False
 
 
 def sealed_meanwhile(segment: StoredSegment) -> StoredSegment | None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope import _native
-from necroscope.errors import StoreError, UsageError
+from necroscope.errors import NecroscopeError, StoreError, UsageError
 from necroscope.model.event import Event, event_id
 from necroscope.recording.journal import JOURNAL, read_journal
-from necroscope.recording.store import StoredSegment, sealed_meanwhile
+from necroscope.recording.store import Damage, StoredSegment, has_file, sealed_meanwhile
+from necroscope.recording.store_place import not_permitted
 from necroscope.recording.tables import Record
 
 EVENTS = "events.parquet"
@@ -52,7 +53,7 @@ def read_events(segment: StoredSegment) -> list[StoredEvent]:
             return read_events(sealed) if sealed else []
         # By the clock that it will be sealed with: the id that is told now must be found later.
         named = list(last_told(events, segment.description["clock"]["offset_ns"]).items())
-    elif not (segment.folder / EVENTS).exists():  # an imported capture
+    elif not has_file(segment, EVENTS):  # an imported capture
         return []
     else:
         named = _read_sealed(segment.folder / EVENTS)
@@ -60,36 +61,67 @@ def read_events(segment: StoredSegment) -> list[StoredEvent]:
     return sorted(found, key=lambda event: (event.utc_ns, event.id))
 
 
-def events_between(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> list[StoredEvent]:
-    """The events of a range of time, in order. An event may be told in the segment after its own."""
+def events_between(
+    segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, damaged: list[Damage] | None = None
+) -> list[StoredEvent]:
+    """The events of a range of time, in order. An event may be told in the segment after its own.
+
+    Segments whose events cannot be read are added to `damaged`; without it they are an error.
+    """
     near = [s for s in segments if s.begin_ns - LATEST_NS < end_ns and s.end_ns + LATEST_NS >= begin_ns]
     # One that lasts into the next segment is told there too. The time is its name, not the id, which depends
     # on how the clock of a segment stands to UTC.
     found = {
         (segment.host, segment.boot_id, event.event.kind, event.event.time_ns, event.event.sequence): event
         for segment in near
-        for event in read_events(segment)
+        for event in _read_or_note(segment, damaged)
     }
     between = [event for event in found.values() if begin_ns <= event.utc_ns < end_ns]
     return sorted(between, key=lambda event: (event.utc_ns, event.id))
 
 
-def find_event(segments: Sequence[StoredSegment], id: str) -> StoredEvent:
-    """The event with an id."""
+def find_event(
+    segments: Sequence[StoredSegment], id: str, damaged: list[Damage] | None = None
+) -> StoredEvent:
+    """The event with an id, which must be one host's only: ids do not tell the host."""
+    damaged = [] if damaged is None else damaged
+    kind = id.rsplit("-", 2)[0]
+    found: dict[str, StoredEvent] = {}
     for segment in reversed(segments):
-        for event in read_events(segment):
+        if segment.host in found or kind not in segment.description.get("events", (kind,)):
+            continue
+        for event in _read_or_note(segment, damaged):
             if event.id == id:
-                return event
+                found[segment.host] = event
+    if len(found) > 1:
+        hosts = sorted(found)
+        raise UsageError(f"{', '.join(hosts)} have an event '{id}' each", hint=f"--host {hosts[0]} takes one")
+    if found:
+        return found.popitem()[1]
+    if damaged:
+        raise damaged[0].error
     raise UsageError(f"there is no event '{id}' in the store", hint="necroscope events lists those there are")
+
+
+def _read_or_note(segment: StoredSegment, damaged: list[Damage] | None) -> list[StoredEvent]:
+    try:
+        return read_events(segment)
+    except NecroscopeError as error:
+        if damaged is None:
+            raise
+        damaged.append(Damage(segment.folder, error))
+        return []
 
 
 def _read_sealed(path: Path) -> list[tuple[str, Event]]:
     try:
         columns = _native.read_table(path)
-    except OSError as error:
+        names = [name for name, _ in Record(Event).columns if name in columns]
+        rows = zip(*(columns[name] for name in names), strict=True)
+        events = [Event(**dict(zip(names, row, strict=True))) for row in rows]
+        return list(zip(columns["id"], events, strict=True))
+    except PermissionError as error:
+        raise not_permitted(path) from error
+    except (OSError, KeyError, TypeError, ValueError) as error:
         hint = "the segment is damaged: remove its folder, or restore it"
         raise StoreError(f"{path}: {error}", hint=hint) from error
-    names = [name for name, _ in Record(Event).columns if name in columns]
-    rows = zip(*(columns[name] for name in names), strict=True)
-    events = [Event(**dict(zip(names, row, strict=True))) for row in rows]
-    return list(zip(columns["id"], events, strict=True))

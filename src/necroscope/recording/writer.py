@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from necroscope.recording.durable import sync_file, sync_folder, write_durably
 from necroscope.recording.journal import JOURNAL
 from necroscope.recording.store import DESCRIPTION
 
-MOST_WAITING = 900  # frames: a quarter of an hour
+MOST_WAITING_BYTES = 16 << 20  # an hour on 2 cores, some minutes on 96
 RETRY_SECONDS = 5.0
 
 
@@ -40,12 +40,19 @@ class _End:
 class Writer:
     """One open segment at a time. No method waits for the disk but `close`."""
 
-    def __init__(self, most_waiting: int = MOST_WAITING, retry_seconds: float = RETRY_SECONDS) -> None:
+    def __init__(
+        self,
+        most_waiting_bytes: int = MOST_WAITING_BYTES,
+        retry_seconds: float = RETRY_SECONDS,
+        make_room: Callable[[], object] | None = None,
+    ) -> None:
         self.error = ""
         self.dropped = 0
         self.finished: deque[Path] = deque()  # segments whose journal is complete on disk
         self.beside: Path | None = None  # another file of the open segment to be synced: perf's
-        self._most_waiting = most_waiting
+        self._most_waiting_bytes = most_waiting_bytes
+        self._waiting_bytes = 0
+        self._make_room = make_room
         self._retry_seconds = retry_seconds
         self._items: deque[_Begin | _End | bytes] = deque()
         self._news = threading.Condition()
@@ -82,14 +89,17 @@ class Writer:
     def _put(self, item: _Begin | _End | bytes) -> None:
         with self._news:
             self._items.append(item)
-            while len(self._items) > self._most_waiting and self._drop_oldest():
+            self._waiting_bytes += _size(item)
+            while self._waiting_bytes > self._most_waiting_bytes and self._drop_oldest():
                 self.dropped += 1
             self._news.notify()
 
     def _drop_oldest(self) -> bool:
         """Forget the oldest frame; where segments begin and end is kept."""
         for index, item in enumerate(self._items):
-            if isinstance(item, bytes) and index > 0:  # the first one may be on its way to the disk
+            # The first one may be on its way to the disk, and the last is the newest.
+            if isinstance(item, bytes) and 0 < index < len(self._items) - 1:
+                self._waiting_bytes -= _size(item)
                 del self._items[index]
                 return True
         return False
@@ -105,6 +115,9 @@ class Writer:
                 self.error = ""
             except OSError as error:
                 self.error = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+                if self._make_room and error.errno == errno.ENOSPC:
+                    with suppress(OSError):
+                        self._make_room()
                 with self._news:
                     if self._closing:
                         return
@@ -114,7 +127,7 @@ class Writer:
         while self._items:
             self._write(self._items[0])
             with self._news:
-                self._items.popleft()
+                self._waiting_bytes -= _size(self._items.popleft())
         if self._descriptor >= 0:
             os.fdatasync(self._descriptor)
         if self.beside:
@@ -158,3 +171,7 @@ class Writer:
             os.lseek(self._descriptor, self._size, os.SEEK_SET)
             raise
         self._size += len(data)
+
+
+def _size(item: _Begin | _End | bytes) -> int:
+    return len(item) if isinstance(item, bytes) else 0

@@ -1,0 +1,79 @@
+"""seal as people run it."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Document, Run
+from tests.cli.test_recorded_verbs import build
+from tests.stored import open_segment, sealed_segment, seconds_of
+
+MOMENTS = seconds_of(["idle"] * 20)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("stored") / "store")
+
+
+@pytest.fixture
+def damaged(built: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(built, tmp_path / "store")
+
+
+def test_sealing_what_is_open_changes_nothing_that_is_shown(document: Document, damaged: Path) -> None:
+    before = [document(verb, "--store", damaged) for verb in ("timeline", "events")]
+    body = document("seal", "--store", damaged, exit_code=0)
+    assert body["sealed"] == [str(damaged / "node-17/20260415T100100Z")]
+    assert [document(verb, "--store", damaged) for verb in ("timeline", "events")] == before
+    assert document("seal", "--store", damaged)["sealed"] == []
+
+
+def test_sealing_makes_room_where_that_is_wanted(document: Document, damaged: Path) -> None:
+    folder = damaged / "node-17/20260415T100100Z"
+    body = document("seal", "--store", damaged, "--budget", "1", folder, exit_code=0)
+    assert body["sealed"] == [str(folder)]
+    assert list((damaged / "node-17").glob("2*")) == [folder], "the one that was open is not removed"
+    assert body["store_bytes"] > 0
+
+
+def test_one_that_is_being_written_does_not_hold_up_the_others(
+    here: Run, body_of: Document, tmp_path: Path
+) -> None:
+    busy = open_segment(tmp_path, MOMENTS[:6])
+    left = open_segment(tmp_path, MOMENTS[5:])
+    empty = open_segment(tmp_path, (), host="node-18")
+    (damaged := tmp_path / "node-18/20260415T110000Z").mkdir()
+    (damaged / "segment.json").write_text("{")
+    with (busy.folder / "journal.frames").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        body = body_of("seal", "--store", tmp_path, exit_code=0)
+    assert (body["sealed"], body["removed"]) == ([str(left.folder)], [str(empty.folder)])
+    assert sorted(one["folder"] for one in body["refused"]) == [str(busy.folder), str(damaged)]
+    assert any("still being written" in one["what"] for one in body["refused"])
+    done = here("seal", "--store", tmp_path)
+    assert done.stdout.startswith(f"sealed {busy.folder}\nrefused: {damaged}")
+
+
+def test_one_that_is_named_and_refused_is_exit_2(here: Run, body_of: Document, tmp_path: Path) -> None:
+    busy, left = open_segment(tmp_path, MOMENTS[:6]), open_segment(tmp_path, MOMENTS[5:])
+    with (busy.folder / "journal.frames").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        body = body_of("seal", busy.folder, left.folder, exit_code=2)
+        assert body["sealed"] == [str(left.folder)]
+        assert [one["folder"] for one in body["refused"]] == [str(busy.folder)]
+        body = body_of("seal", busy.folder, exit_code=2)
+        assert "still being written" in body["error"]["what"], "the recorder reads it"
+
+
+def test_room_is_made_for_every_host(body_of: Document, tmp_path: Path) -> None:
+    for host in ("node-17", "node-18"):
+        sealed_segment(tmp_path, MOMENTS[:6], host=host)
+        open_segment(tmp_path, MOMENTS[5:], host=host)
+    body = body_of("seal", "--store", tmp_path, "--budget", "1")
+    assert len(body["sealed"]) == 2
+    assert sorted(path.parent.name for path in tmp_path.glob("*/2*")) == ["node-17", "node-18"]
