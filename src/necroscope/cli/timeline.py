@@ -28,7 +28,7 @@ SECOND_NS = 10**9
 MARGIN = 11  # for the number of the core at the left, and a line at both ends
 MOST_ROWS = 16
 MOST_COLUMNS = 86_400  # for machines, unless a step is given: a day of seconds
-MOST_CELLS = 1_000_000  # columns times cores, with a step of one's own
+MOST_CELLS = 10_000_000  # columns times cores, with a step of one's own
 LONGEST_STEP_NS = 2**60
 
 
