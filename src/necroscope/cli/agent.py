@@ -42,7 +42,7 @@ from necroscope.recording.writer import MOST_WAITING_BYTES, Writer
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
 
-CAPTURE = ".capture"
+CAPTURE_FOLDER = ".capture"
 MOST_FLIGHT_BYTES = 256 << 20
 LOOK_EVERY_NS = 5 * 10**9  # at itself: what the metrics show of the recorder
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -115,7 +115,7 @@ class Agent:
 
     def _make_recorder(self, folder: Path) -> Recorder:
         before = look_back(folder, self._orders.host)
-        recover_captures(folder / CAPTURE, before.open_segments)
+        recover_captures(folder / CAPTURE_FOLDER, before.open_segments)
         if not self._orders.flight:  # which writes nothing before an event
             boots = {segment.boot_id for segment in before.open_segments}
             save_kallsyms(folder, before.boot_id, boots)
@@ -133,7 +133,7 @@ class Agent:
         return Recorder(parts)
 
     def _start_capture(self) -> Profiler | None:
-        orders, rate, folder = self._orders, self._settings.rate, self._folder / CAPTURE
+        orders, rate, folder = self._orders, self._settings.rate, self._folder / CAPTURE_FOLDER
         if not rate:
             return None
         self._capture = Capture(folder, orders.host, rate, perf=orders.perf, flight=orders.flight)

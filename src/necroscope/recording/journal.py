@@ -23,10 +23,10 @@ BY_ID = {source.id: source for source in SOURCES}
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a segment ended. The samples of a capture that overlaps another's are cut to `clip`."""
+    """How a segment ended."""
 
     time_ns: int
-    why: str  # full, stopped, clock-step, capture
+    why: str  # full, stopped, clock-step, capture, event
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from necroscope.errors import StoreError
 from necroscope.model.event import Event
 from necroscope.recording.journal import JOURNAL
 from necroscope.recording.retention import read_entries
-from necroscope.recording.store import DESCRIPTION, StoredSegment, read_segment
+from necroscope.recording.store import CAPTURE, DESCRIPTION, StoredSegment, read_segment
 from necroscope.sources.host import Host
 
 NEWEST = 2  # segments whose end is looked up; a store may have thousands
@@ -61,7 +61,7 @@ def _clear(folder: Path) -> None:
     journal = folder / JOURNAL
     with suppress(OSError):  # not empty: somebody else's
         if journal.exists() and not journal.stat().st_size:
-            for path in (journal, *folder.glob(f".{DESCRIPTION}.*"), *folder.glob("perf.data*")):
+            for path in (journal, *folder.glob(f".{DESCRIPTION}.*"), *folder.glob(f"{CAPTURE}*")):
                 path.unlink()
         folder.rmdir()
 
@@ -75,7 +75,7 @@ def _left_open(folder: Path) -> StoredSegment | None:
         return segment
     # Sealed, and killed before the last step.
     kept = {file["name"] for file in segment.description["files"]}
-    for path in (folder / JOURNAL, *folder.glob("perf.data*")):
+    for path in (folder / JOURNAL, *folder.glob(f"{CAPTURE}*")):
         if path.name not in kept:
             path.unlink(missing_ok=True)  # its sealing child may still be at it
     return None
