@@ -1,7 +1,7 @@
 """Leak real memory cgroups (cgroup v1), and let them go again.
 
-Each cgroup is entered, a page of tmpfs is charged to it, it is left and removed. The page keeps it in
-the kernel as a zombie until the file is unlinked.
+Each cgroup is entered, a page of tmpfs (or of page cache, in a folder on a disk) is charged to it, it is left
+and removed. The page keeps it in the kernel as a zombie until the file is unlinked.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def in_use() -> int:
 
 
 @contextmanager
-def zombies(count: int) -> Iterator[None]:
-    """Leak so many memory cgroups, and purge them at the end."""
+def zombies(count: int, where: str = "/dev/shm") -> Iterator[None]:
+    """Leak so many memory cgroups, held by files in a folder, and purge them at the end."""
     parent = HIERARCHY / f"necroscope-lab-{os.getpid()}"
-    pages = Path(tempfile.mkdtemp(prefix="necroscope-lab-", dir="/dev/shm"))
+    pages = Path(tempfile.mkdtemp(prefix="necroscope-lab-", dir=where))
     home = HIERARCHY / Path(_own_cgroup().lstrip("/"))
     before = tracked()
     parent.mkdir()

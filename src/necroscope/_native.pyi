@@ -16,6 +16,34 @@ class TaskScanner:
         """Processes seen; (pid, tid, comm, core, user ticks, system ticks) of the `most` busiest threads of
         every core since the scan before; (pid, comm, ticks) of parents whose children ended since."""
 
+class CgroupTrace:
+    """Follows the cgroups of one hierarchy from now on, in a tracefs instance of its own.
+
+    `hierarchy` is its number in /proc/PID/cgroup, `proc` where processes are looked up. OSError: there is no
+    tracefs, it may not be used, or the tracepoints are missing.
+    """
+
+    def __init__(self, tracing: str | Path, proc: str | Path, hierarchy: int) -> None: ...
+    def take(
+        self, now_ns: int, settled_ns: int, most_groups: int, most_leaks: int
+    ) -> tuple[
+        tuple[int, int, int, int, int],
+        list[tuple[str, str, str, str, str, int, int, int, int, int, str]],
+        list[tuple[int, str, int | None, int, str, int | None, str, str, int, str]],
+        list[int],
+    ]:
+        """The accounts at a time of CLOCK_MONOTONIC; a cgroup removed `settled_ns` before is a zombie.
+
+        (lost, untracked, freed older, dying, zombies);
+        (pattern, creator, its cgroups, remover, its cgroups, made, removed, released, dying, zombies, path);
+        (id, path, made, removed, creator, pid, its cgroups, remover, pid, its cgroups) of the newest of those
+        that became zombies since the last time; ids of zombies that were freed since. Cgroups are lines of
+        /proc/PID/cgroup. OSError: tracing ended.
+        """
+
+    def close(self) -> None:
+        """Stop, and remove the instance."""
+
 class CoreGrid:
     """How every core spent every step of time, in one letter; times in UTC.
 
@@ -114,6 +142,26 @@ class Window:
         self, baseline: Window | None, inverted: bool
     ) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[tuple[str, str, str]]]:
         """Parents, labels, total, own, baseline's total and own, and the labels (name, kind, module)."""
+
+class Tally:
+    """Samples of processes and kernel functions in bins of time, from `starts` on the capture's clock.
+
+    ValueError: the bins are not in order, or overlap.
+    """
+
+    def __init__(self, starts: list[int], length: int) -> None: ...
+    def add(self, profile: Profile, query: Query) -> None:
+        """Add the samples of one profile; of the query, the time and `idle` do not matter."""
+
+    @property
+    def totals(self) -> tuple[list[int], list[int]]:
+        """Samples of each bin: those that pass the query, idle cores too; and those of any core."""
+
+    def rows(self, least: int) -> list[tuple[str, str, str, list[int], int]]:
+        """(process, kernel function, way, samples of each bin, summed depth in the stacks) with at least so
+        many samples; idle cores are left out. An empty process or function means any. Ways: "" all of a
+        process, "kernel" that of it in the kernel, "self" in a function alone, "inclusive" in it and what it
+        calls."""
 
 def import_perf_script(
     path: str | Path, folder: str | Path, *, idle: list[str], interrupt: list[str]

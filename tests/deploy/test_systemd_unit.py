@@ -26,12 +26,15 @@ PARANOID = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
 # What systemd-nspawn takes away, and a unit on a real node has.
 LIKE_A_NODE = ("--system-call-filter=perf_event_open syslog", "--capability=CAP_PERFMON,CAP_SYSLOG")
 
+# Every command of a unit begins the file of its output anew: these have one only.
 PROBE = """
 [Service]
 Type=oneshot
 Restart=no
 ExecStart=
 ExecStart=/usr/bin/python3 /run/probe.py
+ExecStartPre=
+ExecStopPost=
 StandardOutput=truncate:/run/probe.json
 """
 # By way of a shell: Python may be in root's home, where systemd itself does not look as the unit's user.
@@ -41,6 +44,8 @@ Type=oneshot
 Restart=no
 ExecStart=
 ExecStart=/bin/sh -c "exec {sys.executable} -m necroscope doctor -d 1s --json"
+ExecStartPre=
+ExecStopPost=
 StandardOutput=truncate:/run/probe.json
 SuccessExitStatus=1
 """
@@ -260,7 +265,7 @@ Restart=no
 ExecStart=
 ExecStart=/bin/sh -c "exec {sys.executable} -m necroscope record --segment 4s --store /var/lib/necroscope \\
   --listen 127.0.0.1:9464"
-StandardError=truncate:/run/probe.json
+StandardError=append:/run/recorder.txt
 """
 
 
@@ -276,8 +281,9 @@ def test_the_recorder_itself_runs_in_it(node: Node) -> None:
     node.run("systemctl reload necroscope.service")
     time.sleep(1.5)
     node.run("systemctl stop necroscope.service")
-    said = (node.machine.root / "run/probe.json").read_text()
+    said = (node.machine.root / "run/recorder.txt").read_text()
     assert "the configuration is reloaded" in said
+    assert "necroscope\n" not in node.run("ls /sys/kernel/tracing/instances"), "the ledger's is removed"
     assert re.search(r"^necroscope_profiling 1$", metrics, re.MULTILINE), said
     assert re.search(r"^necroscope_store_writable 1$", metrics, re.MULTILINE)
     assert re.search(r'^necroscope_source_up\{source="kernel-log",reason=""\} 1$', metrics, re.MULTILINE)

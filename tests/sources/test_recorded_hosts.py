@@ -21,8 +21,8 @@ from necroscope.sources.source import Source
 from necroscope.sources.throttling import THROTTLING
 
 HOSTS = {path.name: Host(path) for path in sorted((Path(__file__).parents[1] / "hosts").glob("debian-*"))}
-# What a tree of files cannot have: drivers to ask, and a systemd that runs.
-NOT_RECORDED = {"nic-counters": Absence.NOT_SUPPORTED, "units": Absence.NOT_SUPPORTED}
+# What a tree of files cannot have: drivers to ask, a systemd that runs, and tracepoints.
+NOT_RECORDED = dict.fromkeys(("nic-counters", "units", "cgroup-ledger"), Absence.NOT_SUPPORTED)
 
 each_host = pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
 

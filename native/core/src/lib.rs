@@ -4,8 +4,8 @@
 //!
 //! A capture goes from `perf_data` (records into columns) through `resolve` (addresses into places)
 //! and `symbols` (places into names) to a `profile`, which `seal` writes and `sealed` reads again;
-//! `window`, `flame` and `heatmap` are the questions asked of it. Recorded counters are a `table`;
-//! `core_states` says how each core spent its time.
+//! `window`, `flame`, `heatmap` and `tally` are the questions asked of it. Recorded counters are a `table`;
+//! `core_states` says how each core spent its time; `ledger` keeps account of memory cgroups.
 
 pub mod core_states;
 pub mod directories;
@@ -14,6 +14,7 @@ pub mod folded;
 mod hash;
 pub mod heatmap;
 pub mod import;
+pub mod ledger;
 pub mod perf_data;
 pub mod perf_script;
 pub mod profile;
@@ -23,6 +24,7 @@ pub mod sealed;
 pub mod sniff;
 pub mod symbols;
 pub mod table;
+pub mod tally;
 pub mod tasks;
 mod text;
 pub mod window;

@@ -103,7 +103,7 @@ fn describe_capture(facts: &Bound<'_, PyDict>, capture: &Capture) -> PyResult<()
 
 /// A sealed profile, opened.
 #[pyclass(frozen)]
-pub struct Profile(Sealed);
+pub struct Profile(pub Sealed);
 
 #[pymethods]
 impl Profile {
@@ -150,7 +150,7 @@ fn cells(map: Result<heatmap::Heatmap, Error>) -> PyResult<Cells> {
 
 /// Which samples are wanted.
 #[pyclass(frozen)]
-pub struct Query(Filter);
+pub struct Query(pub Filter);
 
 #[pymethods]
 impl Query {

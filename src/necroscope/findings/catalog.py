@@ -7,6 +7,7 @@ from necroscope.findings.core_saturated import core_saturated
 from necroscope.findings.cpu_throttling import cpu_throttling
 from necroscope.findings.detector import Detector
 from necroscope.findings.kernel_stall import kernel_stall
+from necroscope.findings.memory_cgroup_leak import memory_cgroup_leak
 from necroscope.findings.nic_reset import nic_reset
 from necroscope.findings.reclaim_pressure import reclaim_pressure
 from necroscope.findings.softirq_starved import softirq_starved
@@ -15,6 +16,7 @@ from necroscope.findings.zombie_memory_cgroups import zombie_memory_cgroups
 
 DETECTORS: tuple[Detector, ...] = (
     zombie_memory_cgroups,
+    memory_cgroup_leak,
     core_saturated,
     softirq_starved,
     nic_reset,

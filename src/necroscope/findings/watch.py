@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeVar
 
+from necroscope.findings.cgroup_leaks import CgroupLeaks
 from necroscope.findings.kernel_log_events import match_line
 from necroscope.findings.saturated_cores import SaturatedCores
 from necroscope.findings.thresholds import Thresholds
@@ -28,6 +29,7 @@ class Watch:
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.saturated = SaturatedCores(thresholds)
+        self._leaks = CgroupLeaks(thresholds)
         self._number = 0
         self._devices: dict[str, str] = {}  # by bus address
         self._reset_ns: dict[str, int] = {}  # by device
@@ -38,7 +40,8 @@ class Watch:
         """What happened, as far as this moment tells."""
         events = list(self._lines(moment))
         events += self.saturated.look(moment)
-        for event in (*self._silent_stalls(moment), *self._restarts(moment)):
+        counted = (*self._silent_stalls(moment), *self._restarts(moment), *self._leaks.look(moment))
+        for event in counted:
             self._number += 1
             events.append(replace(event, sequence=self._number))
         return events

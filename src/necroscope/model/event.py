@@ -18,13 +18,14 @@ EVENT_KINDS: dict[str, str] = {
     "oom-kill": "the kernel killed a process because memory ran out",
     "core-saturated": "a core was in the kernel for seconds in a row",
     "unit-restart": "systemd started a failed unit again",
+    "cgroup-leak": "memory cgroups of one owner were removed and not freed, several within a minute",
     "capture-gap": "a stretch of time without samples or counters",
     "clock-step": "the wall clock was set, or the machine was suspended",
     "user-mark": "somebody wrote a mark to the kernel log: `echo necroscope mark: TEXT >/dev/kmsg`",
 }
 # Segments with events are kept longer: they are what somebody will come back for. Some kinds may come every
 # ten seconds for ever, and give way to the others.
-FREQUENT_KINDS = frozenset({"core-saturated", "unit-restart"})
+FREQUENT_KINDS = frozenset({"core-saturated", "unit-restart", "cgroup-leak"})
 KEPT_KINDS = frozenset(EVENT_KINDS) - FREQUENT_KINDS - {"capture-gap", "clock-step"}
 
 

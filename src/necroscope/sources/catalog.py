@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
 from necroscope.sources.instance import INSTANCE
 from necroscope.sources.interrupts import INTERRUPTS
@@ -35,6 +36,7 @@ SOURCES: tuple[Source[Any], ...] = (
     NIC_TIMEOUTS,
     NIC_COUNTERS,
     MEMORY_CGROUPS,
+    CGROUP_LEDGER,
     RECLAIM,
     PRESSURE,
     NIC_QUEUES,

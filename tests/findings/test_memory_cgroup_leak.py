@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from necroscope.findings.memory_cgroup_leak import memory_cgroup_leak
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.sources.source import Source
+from tests.segments import BEGIN_NS, evidence, look, segment_of
+
+COUNT = MemoryCgroups(HierarchyCount("memory (v1)", 1, 180, 80, 100, "/proc/cgroups"), (), None)
+ECS = "/system.slice/ecs.service"
+
+
+def group(pattern: str, made: int, zombies: int, creator: str = "systemd", *, unit: str = "") -> LedgerGroup:
+    released = made - zombies
+    return LedgerGroup(
+        pattern, creator, "/", unit, "systemd", "init.scope", made, made, released, zombies, zombies, pattern
+    )
+
+
+def ledger(*groups: LedgerGroup, lost: int = 0) -> CgroupLedger:
+    zombies = sum(group.zombies for group in groups)
+    return CgroupLedger(BEGIN_NS, lost, 0, 0, zombies, zombies, groups, (), ())
+
+
+def looked(*ledgers: CgroupLedger, seconds: int = 10) -> list[tuple[str, dict[str, object]]]:
+    series: dict[Source[Any], Sequence[Any]] = {
+        MEMORY_CGROUPS: [COUNT] * (seconds + 1),
+        CGROUP_LEDGER: list(ledgers),
+    }
+    return [(finding.summary, evidence(finding)) for finding in look(memory_cgroup_leak, segment_of(series))]
+
+
+def test_a_unit_that_leaks_is_named_with_its_rate() -> None:
+    ((summary, facts),) = looked(ledger(), ledger(group(ECS, 12, 10)))
+    assert summary == "ecs.service leaks memory cgroups: 10 in 10 s, 60 a minute"
+    assert (facts["leaked while looking"], facts["leak rate"], facts["path pattern"]) == (10, 60.0, ECS)
+    assert (facts["made"], facts["removed"], facts["released"]) == (12, 12, 2)
+    assert (facts["made by"], facts["removed by"]) == ("systemd", "systemd")
+    assert facts["zombies from before the look"] == 90
+    assert "events lost" not in facts
+
+
+def test_every_owner_has_a_finding_of_its_own_and_its_groups_together() -> None:
+    after = ledger(
+        group("/docker/#", 5, 5, "runc", unit="docker.service"),
+        group("/docker/#/sub", 2, 2, "runc", unit="docker.service"),
+        group("/x-#", 3, 3, "leaker"),
+        group(ECS, 900, 0),
+        lost=4,
+    )
+    found = looked(ledger(), after)
+    assert [summary.split()[0] for summary, _ in found] == ["docker.service", "leaker"]
+    assert [facts["leaked while looking"] for _, facts in found] == [7, 3]
+    assert found[0][1]["events lost"] == 4
+
+
+def test_a_clean_cycle_is_not_a_leak() -> None:
+    assert looked(ledger(group(ECS, 10, 0)), ledger(group(ECS, 5_000, 0))) == []
+
+
+def test_one_or_two_are_not_a_pattern() -> None:
+    assert looked(ledger(), ledger(group(ECS, 9, 2))) == []
+
+
+def test_what_had_leaked_before_and_does_not_grow_is_not_a_leak_now() -> None:
+    assert looked(ledger(group(ECS, 70, 60)), ledger(group(ECS, 80, 62))) == []
+
+
+def test_one_reading_says_nothing() -> None:
+    assert look(memory_cgroup_leak, segment_of({CGROUP_LEDGER: [ledger(group(ECS, 70, 60))]})) == []
