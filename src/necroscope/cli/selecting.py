@@ -134,8 +134,8 @@ def _utc(ns: int) -> str:
     return Anchor(0, 0).iso(ns)
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """The filters and the range."""
+def add_moment(parser: argparse.ArgumentParser) -> None:
+    """The store, the range, a moment instead of it, and the cores."""
     add_store(parser)
     add_range(parser)
     parser.add_argument(
@@ -148,6 +148,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "--window", type=duration, default=5.0, metavar="D", help="how many of them (default 5s)"
     )
     parser.add_argument("--cpu", type=_cpus, default=(), metavar="N,N-M", help="these cores only")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """The filters and the range."""
+    add_moment(parser)
     parser.add_argument(
         "--process", action="append", default=[], metavar="NAME|PID", help="these processes only"
     )
@@ -190,7 +195,7 @@ def choose(arguments: argparse.Namespace) -> tuple[list[StoredSegment], Selectio
         unread: list[Damage] = []
         event = find_event(stored, arguments.around.id, unread)
         store.damaged.extend(unread)
-        host, selection = event.segment.host, _around_event(arguments, event, selection)
+        host, selection = event.segment.host, around_event(arguments, event, selection)
     else:
         host = last.host
         moment_ns = arguments.around.utc_ns([[s for s in stored if s.host == host][-1]])
@@ -210,7 +215,7 @@ def _between(arguments: argparse.Namespace, last: StoredSegment, selection: Sele
     return replace(selection, begin_ns=begin_ns, end_ns=end_ns)
 
 
-def _around_event(arguments: argparse.Namespace, event: StoredEvent, selection: Selection) -> Selection:
+def around_event(arguments: argparse.Namespace, event: StoredEvent, selection: Selection) -> Selection:
     """The seconds before an event are counted on the clock of its boot, whatever the wall clock did."""
     boot_id, offset_ns = event.segment.boot_id, event.segment.offset_ns
     # Of something that lasted, the time it lasted is what one wants to see.

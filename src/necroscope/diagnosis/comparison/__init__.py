@@ -1,0 +1,1 @@
+"""A window against quiet seconds: which they are, and what is chance."""

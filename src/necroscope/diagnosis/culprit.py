@@ -1,0 +1,150 @@
+"""Who and what ran more than usual in a window: processes, kernel functions, and pairs of them.
+
+The share of a second is that of the samples in the fullest second, since a hardware clock does not sample
+idle cores. A suspect is significant if its share in the window is at least `culprit.share` of a core and
+`culprit.lift` times that in the quiet seconds, and chance alone would do as much to any of all that were
+compared with a probability of at most `culprit.probability` (`quiet_seconds` and `significance` say how).
+That it ran then and not otherwise does not make it the cause; and what always runs is no suspect, whatever
+harm it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import cast
+
+from necroscope.diagnosis.comparison.compared_seconds import Compared, Key, Shares, compare
+from necroscope.diagnosis.comparison.significance import chance, seconds_above
+from necroscope.findings.thresholds import Thresholds
+from necroscope.model.culprit import Kind, Ranking, Suspect, Way
+from necroscope.profiles.window import Selection
+from necroscope.recording.store import StoredSegment
+from necroscope.recording.stored_events import StoredEvent
+
+KERNEL = "kernel"  # the way of all that a process did in the kernel; not compared
+
+
+def find_culprits(
+    segments: Sequence[StoredSegment],
+    windows: Sequence[Selection],
+    events: Sequence[StoredEvent],
+    thresholds: Thresholds,
+) -> Ranking:
+    """Rank who stands out in all of these windows against the quiet seconds around them.
+
+    Of a selection its time and its cores count. `events` are those of ten minutes around the windows. Several
+    windows must be of one boot and must not overlap; what is common to them comes first. NoSamplesError:
+    there are none in the windows.
+    """
+    compared = compare(segments, windows, events, thresholds["culprit.share"])
+    judge = _Judge(compared, thresholds)
+    suspects = judge.suspects()
+    culprit = _culprit(compared, suspects)
+    ranked = sorted(suspects, key=lambda s: (s != culprit, not s.is_significant, -s.windows, -_excess(s)))
+    return Ranking(
+        cores=tuple(sorted(compared.cores)),
+        window_seconds=len(compared.window_of),
+        quiet_seconds=compared.quiet,
+        windows=len(set(compared.window_of)),
+        compared=judge.number,
+        suspects=tuple(suspect for suspect in ranked if _excess(suspect) > 0),
+        culprit=culprit,
+        note=judge.note,
+    )
+
+
+@dataclass(slots=True)
+class _Judge:
+    """Compares every suspect with the quiet seconds, and allows for how many are compared."""
+
+    compared: Compared
+    thresholds: Thresholds
+
+    @property
+    def number(self) -> int:
+        """How many different suspects there are: two that ran in the same seconds are one comparison."""
+        rows = self._rows()
+        return len({(*shares.window, *shares.quiet) for _, shares in rows})
+
+    @property
+    def note(self) -> str:
+        """Why nothing may be called significant."""
+        enough = int(self.thresholds["culprit.quiet_seconds"])
+        if self.compared.quiet >= enough:
+            return ""
+        return f"only {self.compared.quiet} quiet seconds to compare with, of {enough} that it takes"
+
+    def suspects(self) -> list[Suspect]:
+        """All of them, in no order."""
+        number, is_enough = self.number, not self.note
+        return [self._suspect(key, shares, number, is_enough=is_enough) for key, shares in self._rows()]
+
+    def _rows(self) -> list[tuple[Key, Shares]]:
+        return [(key, shares) for key, shares in self.compared.shares.items() if key[2] != KERNEL]
+
+    def _suspect(self, key: Key, shares: Shares, number: int, *, is_enough: bool) -> Suspect:
+        least = self.thresholds["culprit.share"] * self.compared.one_core
+        # A few stray samples in a second are not a second in which it ran; so in all seconds alike.
+        window = [share if share >= least / 2 else 0.0 for share in shares.window]
+        quiet = [share if share >= least / 2 else 0.0 for share in shares.quiet]
+        probability = min(chance(window, quiet, self.compared.neighbours) * number, 1.0)
+        share, quiet_share = fmean(shares.window), fmean(shares.quiet) if shares.quiet else 0.0
+        lift = share / quiet_share if quiet_share else None
+        process, function, way = key
+        kind: Kind = "process" if not function else "pair" if process else "function"
+        return Suspect(
+            kind=kind,
+            process=process,
+            function=function,
+            way=cast(Way, way),
+            share=share,
+            quiet_share=quiet_share,
+            lift=lift,
+            seconds_above=seconds_above(window, quiet) if quiet else 0,
+            probability=probability,
+            is_significant=is_enough
+            and probability <= self.thresholds["culprit.probability"]
+            and share >= least
+            and (lift is None or lift >= self.thresholds["culprit.lift"]),
+            windows=self._windows(window, quiet),
+        )
+
+    def _windows(self, window: Sequence[float], quiet: Sequence[float]) -> int:
+        """In how many windows it is above every quiet second for half of the time."""
+        highest = max(quiet, default=0.0)
+        above: dict[int, list[bool]] = {}
+        for number, share in zip(self.compared.window_of, window, strict=True):
+            above.setdefault(number, []).append(share > highest)
+        return sum(2 * sum(seconds) >= len(seconds) for seconds in above.values())
+
+
+def _culprit(compared: Compared, suspects: Sequence[Suspect]) -> Suspect | None:
+    """The process with the largest significant excess, in the deepest kernel function that explains it."""
+    significant = [suspect for suspect in suspects if suspect.is_significant]
+    by_process = [suspect for suspect in significant if suspect.process]
+    if not by_process:  # many processes together, in the same function
+        return _deepest(compared, significant, max(map(_excess, significant), default=0.0))
+    first = max(by_process, key=lambda s: (s.windows, _excess(s), s.kind == "process"))
+    whole = next((s for s in significant if s.kind == "process" and s.process == first.process), None)
+    kernel = compared.shares.get((first.process, "", KERNEL))
+    in_kernel = fmean(kernel.window) - fmean(kernel.quiet) if kernel else 0.0
+    if whole and 2 * in_kernel < _excess(whole):
+        return whole  # it was busy in user space
+    pairs = [s for s in by_process if s.kind == "pair" and s.process == first.process]
+    return _deepest(compared, pairs, in_kernel) or whole or first
+
+
+def _deepest(compared: Compared, suspects: Iterable[Suspect], excess: float) -> Suspect | None:
+    """The function with the smallest share that still holds half of an excess, with all that it calls."""
+    holding = [s for s in suspects if s.way == "inclusive" and 2 * _excess(s) >= excess]
+    return min(
+        holding,
+        key=lambda s: (-s.windows, _excess(s), -compared.shares[s.process, s.function, s.way].depth),
+        default=None,
+    )
+
+
+def _excess(suspect: Suspect) -> float:
+    return suspect.share - suspect.quiet_share

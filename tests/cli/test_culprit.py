@@ -1,0 +1,108 @@
+"""culprit as people run it, on recordings of known content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from necroscope.recording.stored_events import read_events
+from tests.cli.conftest import Document, Run
+from tests.diagnosis.sampled_seconds import Work, sampled_segment
+from tests.stored import event_of
+
+WALK = "kubelet: do_syscall_64 > seq_read > memcg_numa_stat_show > mem_cgroup_nr_lru_pages"
+RESETS = (40, 100)
+
+
+def plan(core: int, second: int) -> Work:
+    """On core 0 kubelet walks for the five seconds before each reset."""
+    walks = core == 0 and any(reset - 5 <= second < reset for reset in RESETS)
+    return {"python": 0.4, **({WALK: 0.6} if walks else {})}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    resets = [event_of("nic-reset", reset, core=0, device="eth0") for reset in RESETS]
+    done = [event_of("nic-reset", reset + 1, phase="done", sequence=1) for reset in RESETS]
+    sampled_segment(tmp_path / "store", plan, seconds=range(150), events=[*resets, *done])
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def reset_id(store: Path, body_of: Document) -> str:
+    events = body_of("events", "--store", store)["events"]
+    id: str = next(event["id"] for event in events if event["phase"] != "done")
+    return id
+
+
+def test_the_culprit_of_an_event_on_its_core(body_of: Document, store: Path, reset_id: str) -> None:
+    body = body_of("culprit", "--store", store, "--around", reset_id, exit_code=1)
+    assert (body["culprit"]["process"], body["culprit"]["function"]) == ("kubelet", "mem_cgroup_nr_lru_pages")
+    assert body["culprit"] == body["suspects"][0] and body["culprit"]["lift"] is None
+    assert body["cores"] == [0] and body["events"] == [reset_id]
+    assert (body["window_seconds"], body["note"]) == (6, "") and body["quiet_seconds"] > 100
+    assert body["windows"][0]["end"] == "2026-04-15T10:00:41.000Z"
+
+
+def test_another_core_has_no_culprit(body_of: Document, here: Run, store: Path, reset_id: str) -> None:
+    body = body_of("culprit", "--store", store, "--around", reset_id, "--cpu", "1", exit_code=0)
+    assert body["culprit"] is None and body["cores"] == [1]
+    assert (
+        "nothing stands out" in here("culprit", "--store", store, "--around", reset_id, "--cpu", "1").stdout
+    )
+
+
+def test_what_the_resets_of_a_range_have_in_common(body_of: Document, here: Run, store: Path) -> None:
+    words = ("culprit", "--store", store, "-b", "2026-04-15T10:00:00Z", "-e", "2026-04-15T10:02:30Z")
+    body = body_of(*words, exit_code=1)
+    assert len(body["windows"]) == len(body["events"]) == 2 and body["window_seconds"] == 12
+    assert body["culprit"]["windows"] == 2
+    assert "in 2 of 2 windows" in " ".join(here(*words).stdout.split())
+
+
+def test_a_moment(body_of: Document, store: Path) -> None:
+    body = body_of("culprit", "--store", store, "--around", "2026-04-15T10:00:40Z", "--cpu", "0", exit_code=1)
+    assert body["culprit"]["process"] == "kubelet" and body["events"] == []
+    body_of("culprit", "--store", store, "--around", "2026-04-15T10:01:10Z", exit_code=0)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_table_fits(here: Run, store: Path, reset_id: str, width: int) -> None:
+    done = here("culprit", "--store", store, "--around", reset_id, env={"COLUMNS": str(width)})
+    assert done.returncode == 1
+    assert max(map(len, done.stdout.splitlines())) <= width
+    assert "kubelet in mem_cgroup_nr_lru_pages stands out" in " ".join(done.stdout.split())
+    assert "new" in done.stdout and "*kubelet" in done.stdout
+
+
+def test_without_samples_or_events(here: Run, body_of: Document, tmp_path: Path, store: Path) -> None:
+    assert here("culprit", "--store", tmp_path / "none").returncode == 3
+    assert here("culprit", "--store", store, "--around", "2026-04-15T12:00:00Z").returncode == 3
+    quiet = ("culprit", "--store", store, "-b", "2026-04-15T10:00:45Z", "-e", "2026-04-15T10:01:30Z")
+    assert "nothing to explain" in body_of(*quiet, exit_code=0)["note"]
+
+
+def test_a_damaged_neighbour_is_left_out(body_of: Document, here: Run, tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    parts = [range(60), range(60, 100), range(100, 150)]
+    segments = [
+        sampled_segment(
+            root, plan, seconds=part, events=[event_of("nic-reset", 100, core=0)] * (part.start == 100)
+        )
+        for part in parts
+    ]
+    (segments[0].profile / "samples.parquet").write_bytes(b"no")
+    (event,) = read_events(segments[2])
+    body = body_of("culprit", "--store", root, "--around", event.id, exit_code=1)
+    assert [row["folder"] for row in body["damaged"]] == [str(segments[0].folder)]
+    assert body["culprit"]["process"] == "kubelet"
+
+
+def test_a_saturated_core_is_looked_at_while_it_was(body_of: Document, tmp_path: Path) -> None:
+    saturated = event_of("core-saturated", 35, core=0, seconds=5.0)
+    sampled_segment(tmp_path / "store", plan, seconds=range(80), events=[saturated])
+    body = body_of("culprit", "--store", tmp_path / "store", exit_code=1)
+    assert [window["begin"] for window in body["windows"]] == ["2026-04-15T10:00:35.000Z"]
+    assert (body["window_seconds"], body["cores"]) == (5, [0])
+    assert body["culprit"]["process"] == "kubelet"

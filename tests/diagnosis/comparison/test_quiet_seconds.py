@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from necroscope.diagnosis.comparison.quiet_seconds import MOST, quiet_seconds
+from necroscope.model.event import Event
+from necroscope.recording.store import StoredSegment
+from tests.diagnosis.sampled_seconds import sampled_segment
+from tests.segments import BEGIN_NS
+from tests.stored import SECOND_NS, event_of
+
+WINDOW = range(50, 56)
+
+
+@pytest.fixture
+def segments(tmp_path: Path) -> list[StoredSegment]:
+    """A hundred seconds in two segments, and more after a pause of half a minute."""
+    stretches = (range(40), range(40, 100), range(130, 150))
+    return [sampled_segment(tmp_path, lambda *_: {}, seconds=seconds, cores=(0,)) for seconds in stretches]
+
+
+def quiet(
+    segments: Sequence[StoredSegment],
+    *events: Event,
+    windows: Sequence[range] = (WINDOW,),
+    cores: tuple[int, ...] = (),
+) -> set[float]:
+    """The seconds after BEGIN_NS."""
+    spans = [(BEGIN_NS + w.start * SECOND_NS, BEGIN_NS + w.stop * SECOND_NS) for w in windows]
+    return {(start - BEGIN_NS) / SECOND_NS for start in quiet_seconds(segments, spans, events, cores)}
+
+
+ALL = {*range(100), *range(130, 150)} - {*WINDOW}
+
+
+def test_all_recorded_seconds_but_the_window(segments: list[StoredSegment]) -> None:
+    assert quiet(segments) == ALL
+
+
+def test_not_before_and_after_events_of_trouble(segments: list[StoredSegment]) -> None:
+    assert quiet(segments, event_of("nic-reset", 20)) == ALL - {*range(15, 21)}
+    assert quiet(segments, event_of("oom-kill", 20.5)) == ALL - {*range(15, 22)}
+    assert quiet(segments, event_of("user-mark", 20), event_of("unit-restart", 70)) == ALL
+
+
+def test_not_while_a_core_is_saturated_that_was_asked_for(segments: list[StoredSegment]) -> None:
+    saturated = event_of("core-saturated", 20, core=1, seconds=10.0)
+    assert quiet(segments, saturated) == ALL - {*range(20, 31)}
+    assert quiet(segments, saturated, cores=(1,)) == ALL - {*range(20, 31)}
+    assert quiet(segments, saturated, cores=(0,)) == ALL
+
+
+def test_the_nearest_and_not_too_many(tmp_path: Path) -> None:
+    segment = sampled_segment(tmp_path, lambda *_: {}, seconds=range(400), cores=(0,))
+    found = quiet([segment], windows=[range(200, 206)])
+    assert len(found) == MOST and found == {*range(140, 200), *range(206, 266)}
+
+
+def test_around_several_windows_no_second_is_counted_twice(segments: list[StoredSegment]) -> None:
+    spans = [(BEGIN_NS + 20 * SECOND_NS, BEGIN_NS + 26 * SECOND_NS)]
+    spans += [(BEGIN_NS + 60_300_000_000, BEGIN_NS + 66_300_000_000)]  # not on the same tick
+    starts = quiet_seconds(segments, spans, [], ())
+    assert starts == sorted(starts) and len(starts) > 80
+    assert all(later - start >= SECOND_NS for start, later in pairwise(starts))
+    assert not any(begin < start + SECOND_NS and start < end for begin, end in spans for start in starts)
