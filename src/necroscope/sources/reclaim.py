@@ -33,6 +33,7 @@ class Reclaim:
     oom_kills: int | None  # since Linux 4.13
     available_bytes: int
     total_bytes: int
+    compaction_stalls: int | None = None  # tasks that made room for a large page; CONFIG_COMPACTION
 
 
 def parse_vmstat(text: str) -> dict[str, int]:
@@ -80,6 +81,7 @@ def open_reclaim(host: Host) -> Read[Reclaim]:
                 oom_kills=vmstat.get("oom_kill"),
                 available_bytes=available,
                 total_bytes=total,
+                compaction_stalls=vmstat.get("compact_stall"),
             )
 
         return host.read("/proc/vmstat").parsed(parse_vmstat).parsed(join)

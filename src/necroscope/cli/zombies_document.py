@@ -1,0 +1,125 @@
+"""What `zombies` says, for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from necroscope.diagnosis.zombies.ledger_shares import By, shares_by
+from necroscope.diagnosis.zombies.trend import Trend
+from necroscope.diagnosis.zombies.walk_time import WalkTime
+from necroscope.diagnosis.zombies.wall import Wall
+from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
+from necroscope.recording.clock import Anchor
+from necroscope.sources.cgroup_ledger import Leak
+from necroscope.sources.zombie_pins import ZombiePins
+
+
+def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, Any]:
+    """The body of --json."""
+    seen, count = report.seen, report.seen.counts.memory
+    return {
+        "host": asdict(seen.labels),
+        "time": Anchor(0, 0).iso(seen.time_ns),
+        "seconds": round(seconds, 3),
+        "counts": asdict(count),
+        "others": [asdict(other) for other in seen.counts.others],
+        "is_leaking": report.is_leaking,
+        "is_alarming": report.is_alarming,
+        "leak_rate": _trend(report.rate, MINUTE, "cgroups/min"),
+        "ledger": _ledger(report, by),
+        "zombies": _leaks(report, seen.leaks) if seen.leaks is not None else None,
+        "pins": _pins(seen.pins.value),
+        "costs": {
+            "memory": {
+                **asdict(report.memory),
+                "bytes_each": round(report.memory.bytes_each),
+                "total_bytes": report.memory.total_bytes,
+                "of_bytes": seen.memory_total_bytes,
+            }
+            if report.memory
+            else None,
+            "reads": [asdict(read) for read in seen.reads.value or ()],
+            "walks": _walks(seen.walks),
+        },
+        "trend": _trend(report.trend, MINUTE, "cgroups/min"),
+        "wall": _wall(report.wall),
+        "not_checked": [asdict(row) for row in report.not_checked],
+    }
+
+
+def _trend(trend: Trend | None, per: float, unit: str) -> dict[str, Any] | None:
+    if trend is None:
+        return None
+    return {
+        "value": trend.slope.value * per,
+        "low": trend.slope.low * per,
+        "high": trend.slope.high * per,
+        "unit": unit,
+        "is_trend": trend.slope.is_trend,
+        "level": round(trend.level, 1),
+        "points": trend.points,
+        "seconds": round(trend.seconds, 3),
+        "after_drop": trend.after_drop,
+    }
+
+
+def _ledger(report: ZombieReport, by: By) -> dict[str, Any] | None:
+    ledger = report.seen.ledger.value
+    if ledger is None:
+        return None
+    return {
+        "seconds": round(report.ledger_seconds or 0, 3),
+        "dying": ledger.dying,
+        "zombies": ledger.zombies,
+        "older": report.older,
+        "lost_events": ledger.lost,
+        "untracked": ledger.untracked,
+        "freed_older": ledger.freed_older,
+        "by": by,
+        "shares": [asdict(share) for share in shares_by(ledger.groups, by)],
+    }
+
+
+def _leaks(report: ZombieReport, leaks: Sequence[Leak]) -> list[dict[str, Any]]:
+    """Every zombie, the newest first."""
+    now_ns = report.seen.ledger_time_ns
+    rows = sorted(leaks, key=lambda leak: -leak.removed_ns)
+    return [{**leak._asdict(), "age_seconds": round((now_ns - leak.removed_ns) / 1e9, 3)} for leak in rows]
+
+
+def _pins(pins: ZombiePins | None) -> dict[str, Any] | None:
+    if pins is None:
+        return None
+    return {
+        "total": asdict(pins.total),
+        "by_parent": [{"cgroup": cgroup, **asdict(held)} for cgroup, held in pins.by_parent],
+        "error_bytes": pins.error_bytes,
+        "error_bytes_each": pins.error_bytes_each,
+        "cgroups_read": pins.cgroups_read,
+        "cgroups_in_use": pins.cgroups_in_use,
+        "root_is_known": pins.root_is_known,
+    }
+
+
+def _walks(walks: WalkTime | str) -> dict[str, Any] | None:
+    if isinstance(walks, str):
+        return None
+    rows = [
+        {"id": walk.id, "what": walk.what, "grows_with_zombies": walk.zombies, "core_seconds_per_hour": taken}
+        for walk, taken in walks.per_hour
+    ]
+    return {"seconds": round(walks.seconds, 3), "samples": walks.samples, "walks": rows}
+
+
+def _wall(wall: Wall) -> dict[str, Any]:
+    return {
+        "outlook": wall.outlook.value,
+        "level": wall.first.level if wall.first else None,
+        "because_of": wall.first.id if wall.first else None,
+        "seconds": wall.seconds,
+        "earliest_seconds": wall.earliest_seconds,
+        "latest_seconds": wall.latest_seconds,
+        "costs": [asdict(cost) for cost in wall.costs],
+    }

@@ -1,0 +1,249 @@
+"""What `zombies` says, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from necroscope.cli.screen import Screen
+from necroscope.cli.value_text import value_text
+from necroscope.diagnosis.zombies.ledger_shares import By, LedgerShare, shares_by
+from necroscope.diagnosis.zombies.trend import FEWEST_POINTS, Trend
+from necroscope.diagnosis.zombies.walk_time import WalkTime
+from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Cost, Outlook, Wall
+from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
+from necroscope.model.finding import Evidence
+from necroscope.recording.clock import Anchor
+from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, Leak
+from necroscope.sources.zombie_pins import ZombiePins
+
+MOST_LISTED = 100
+MOST_SHARES = 12
+DAY = 86_400.0
+HEADS = {"path": "former path", "creator": "creator", "unit": "unit"}
+
+
+def zombies_text(screen: Screen, report: ZombieReport, by: By, seconds: float) -> Iterator[str]:
+    """The whole report."""
+    seen, labels = report.seen, report.seen.labels
+    style = "warning" if report.is_alarming else "good"
+    yield screen.paint(screen.wrap(f"{labels.hostname or 'this host'}: {_verdict(report)}"), style)
+    cores = f"{labels.cores_possible} possible cores" if labels.cores_possible else "cores unknown"
+    looked = f", looked for {seconds:.0f} s" if seconds >= 1 else ""
+    yield screen.wrap(
+        f"{Anchor(0, 0).iso(seen.time_ns)}, Linux {labels.kernel or 'unknown'}, {cores}{looked}"
+    )
+    yield ""
+    yield screen.table(_counts(report))
+    ledger = seen.ledger.value
+    if ledger and ledger.groups:
+        yield ""
+        yield screen.paint(f"By {HEADS[by]}, since the ledger began", "bold")
+        yield from _shares(screen, shares_by(ledger.groups, by), HEADS[by])
+    sections = (
+        ("Held by", _pins(seen.pins.value)),
+        ("Cost", _costs(report)),
+        ("The wall", _wall(report)),
+    )
+    for head, rows in sections:
+        if rows:
+            yield ""
+            yield screen.paint(head, "bold")
+            yield screen.table(rows)
+    if seen.leaks is not None:
+        yield ""
+        yield from _list(screen, report, seen.leaks)
+    if report.not_checked:
+        yield ""
+        yield screen.paint("Not checked", "bold")
+        rows = [(row.source, _reason(row.reason, row.hint)) for row in report.not_checked]
+        yield screen.table(rows)
+
+
+def summary_line(report: ZombieReport) -> str:
+    """One line, for a log."""
+    count = report.seen.counts.memory
+    line = f"{Anchor(0, 0).iso(report.seen.time_ns)} tracked {count.tracked} in-use {count.in_use}"
+    ledger = report.seen.ledger.value
+    known = f" ledger-dying {ledger.dying} ledger-zombies {ledger.zombies}" if ledger else ""
+    return f"{line} dying {count.dying}{known} rate {_rate(report.rate)}"
+
+
+def span_text(seconds: float) -> str:
+    """A stretch of time as a person would say it."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 2 * DAY:
+        return f"{seconds / 3600:.0f} h"
+    return f"{seconds / DAY:,.0f} days" if seconds < 730 * DAY else f"{seconds / DAY / 365:,.0f} years"
+
+
+def _verdict(report: ZombieReport) -> str:
+    count = report.seen.counts.memory
+    many = f"{count.dying:,} dying memory cgroups"
+    leak = f", {_rate(report.rate)}" if report.is_leaking else ""
+    wall = {
+        Outlook.BEYOND: ", beyond the wall",
+        Outlook.AHEAD: f", the wall is {span_text(report.wall.seconds or 0)} away",
+    }.get(report.wall.outlook, "")
+    return many + leak + wall
+
+
+def _rate(trend: Trend | None) -> str:
+    if trend is None:
+        return f"not known with fewer than {FEWEST_POINTS} readings"
+    slope = trend.slope
+    if not slope.is_trend:
+        return "no trend"
+    value, low, high = (x * MINUTE for x in (slope.value, slope.low, slope.high))
+    return f"{_signed(value)} a minute ({_signed(low)} to {_signed(high)})"
+
+
+def _signed(value: float) -> str:
+    """Three digits, and never as a power of ten."""
+    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
+
+
+def _counts(report: ZombieReport) -> Iterator[tuple[str, str]]:
+    count, ledger = report.seen.counts.memory, report.seen.ledger.value
+    yield "tracked by the kernel", f"{count.tracked:,} ({count.hierarchy})"
+    yield "in use", f"{count.in_use:,}"
+    yield "dying", f"{count.dying:,}"
+    if ledger:
+        age = span_text(report.ledger_seconds or 0)
+        settled = f"{ledger.zombies:,} of them for {SETTLED_SECONDS} s or longer"
+        yield "  known to the ledger", f"{ledger.dying:,}, removed in the last {age}, {settled}"
+        yield "  older than it", f"{report.older:,}"
+        if ledger.lost:
+            yield "  events lost", f"{ledger.lost:,}: the counts of the ledger are too low by as many"
+        if ledger.untracked:
+            yield "  not listed", f"{ledger.untracked:,}: too many at once, counted in their group only"
+    over = f", over {span_text(report.rate.seconds)}" if report.rate else ""
+    yield "zombies added", f"{_rate(report.rate)}{over}"
+
+
+def _shares(screen: Screen, shares: Sequence[LedgerShare], head: str) -> Iterator[str]:
+    yield screen.line(f"  {'zombies':>8} {'dying':>8} {'made':>8}  {head}")
+    for share in shares[:MOST_SHARES]:
+        numbers = f"  {share.zombies:>8,} {share.dying:>8,} {share.made:>8,}  "
+        yield screen.line(f"{numbers}{share.name}")
+        if share.dying:
+            made = f"made by {', '.join(share.creators[:3])}; one was {share.example}"
+            yield screen.wrap(made, len(numbers), len(numbers))
+    if len(shares) > MOST_SHARES:
+        yield screen.wrap(f"{len(shares) - MOST_SHARES} more: --json has all", 2)
+
+
+def _pins(pins: ZombiePins | None) -> list[tuple[str, str]]:
+    if pins is None:
+        return []
+    rows = []
+    for kind, held in sorted(pins.total.by_kind().items(), key=lambda row: -row[1]):
+        where = [cgroup for cgroup, one in pins.by_parent if one.by_kind().get(kind, 0) > pins.error_bytes]
+        if held > pins.error_bytes or where:
+            rows.append((kind, f"{_bytes(held)}{_below(where)}"))
+    error = f"each number is right to {_bytes(pins.error_bytes)}"
+    if pins.error_bytes_each:
+        error += f", and this kernel does not show {_bytes(pins.error_bytes_each)} or less of a zombie"
+    root = "" if pins.root_is_known else "; of the root's own children it cannot be told on cgroup v2"
+    return [*(rows or [("nothing", "that could be measured")]), ("how sure", f"{error}{root}")]
+
+
+def _below(cgroups: Sequence[str]) -> str:
+    if not cgroups:
+        return ""
+    more = f" and {len(cgroups) - 2} more" if len(cgroups) > 2 else ""
+    return f", of cgroups once in {', '.join(cgroups[:2])}{more}"
+
+
+def _costs(report: ZombieReport) -> list[tuple[str, str]]:
+    rows = []
+    memory, total = report.memory, report.seen.memory_total_bytes
+    if memory:
+        share = f" ({memory.total_bytes / total:.1%} of all)" if total else ""
+        each = f"{_bytes(memory.bytes_each)} each, {memory.how}: {memory.source}"
+        rows.append(("memory", f"{_bytes(memory.total_bytes)}{share}; {each}"))
+    else:
+        rows.append(("memory", "not measured: what a zombie takes on this kernel is not known"))
+    for read in report.seen.reads.value or ():
+        rows.append((f"{read.name} of {read.cgroup}", f"{_seconds(read.seconds)} for one read"))
+    walks = report.seen.walks
+    if isinstance(walks, WalkTime):
+        took = [
+            f"{taken:.1f} core seconds an hour: {walk.what}" for walk, taken in walks.per_hour if walk.zombies
+        ]
+        none = f"none in {walks.samples:,} samples of {span_text(walks.seconds)}"
+        rows.append(("walks over cgroups", "; ".join(took) or none))
+    return rows
+
+
+def _wall(report: ZombieReport) -> list[tuple[str, str]]:
+    wall = report.wall
+    since = ", since the last drop" if report.trend and report.trend.after_drop else ""
+    over = f", over {span_text(report.trend.seconds)}{since}" if report.trend else ""
+    rows = [("tracked cgroups", f"{_rate(report.trend)}{over}")]
+    rows += [(_cost_name(cost), _cost(cost)) for cost in wall.costs]
+    return [*rows, ("reached", _reached(wall))]
+
+
+def _cost_name(cost: Cost) -> str:
+    return "memory" if cost.unit == "ratio" else "statistics read"
+
+
+def _cost(cost: Cost) -> str:
+    limit = f"{cost.limit:.0%} of memory" if cost.unit == "ratio" else f"{_seconds(cost.limit)} for one read"
+    at = f"{limit} at {cost.level:,} tracked cgroups" if cost.level is not None else f"{limit}: no level"
+    return f"{at} ({cost.why})"
+
+
+def _reached(wall: Wall) -> str:
+    match wall.outlook:
+        case Outlook.AHEAD:
+            early, late = span_text(wall.earliest_seconds or 0), span_text(wall.latest_seconds or 0)
+            return f"in {span_text(wall.seconds or 0)} ({early} to {late}) if it goes on like this"
+        case Outlook.BEYOND:
+            return "already"
+        case Outlook.NO_TREND:
+            return "no trend: the interval of the slope contains zero"
+        case Outlook.FALLING:
+            return "not in sight: the number is falling"
+        case Outlook.TOO_SHORT:
+            wanted = span_text(FEWEST_SECONDS)
+            return f"not known: it needs {wanted} of recording or more (necroscope record)"
+        case Outlook.NO_LEVEL:
+            return "not known: no cost has a level here"
+
+
+def _list(screen: Screen, report: ZombieReport, leaks: Sequence[Leak]) -> Iterator[str]:
+    rows = sorted(leaks, key=lambda leak: -leak.removed_ns)
+    yield screen.paint(f"{len(rows):,} zombies by name, the newest first", "bold")
+    for leak in rows[:MOST_LISTED]:
+        age = span_text((report.seen.ledger_time_ns - leak.removed_ns) / 1e9)
+        made = _who(leak.creator, leak.creator_pid, leak.creator_unit)
+        gone = _who(leak.remover, leak.remover_pid, leak.remover_unit)
+        yield screen.wrap(f"{leak.id} {leak.path}", 2, 4)
+        yield screen.wrap(f"removed {age} ago by {gone}, made by {made}", 4)
+    if len(rows) > MOST_LISTED:
+        yield screen.wrap(f"{len(rows) - MOST_LISTED:,} more: --json has all", 2)
+
+
+def _who(name: str, pid: int | None, unit: str) -> str:
+    if not name:
+        return "somebody before the ledger began"
+    number = f" (pid {pid})" if pid is not None else ""
+    return f"{name}{number}{f' of {unit}' if unit else ''}"
+
+
+def _reason(reason: str, hint: str) -> str:
+    return f"{reason}. To see it: {hint}" if hint else reason
+
+
+def _bytes(value: float) -> str:
+    return value_text(Evidence("", value, "bytes", ""))
+
+
+def _seconds(value: float) -> str:
+    if value < 1e-3:
+        return f"{value * 1e6:.0f} us"
+    return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.2g} s"

@@ -1,0 +1,1 @@
+"""What zombie memory cgroups cost here, who leaks them, and when it will hurt."""

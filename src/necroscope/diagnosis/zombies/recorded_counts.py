@@ -1,0 +1,72 @@
+"""Counts of memory cgroups over a long recorded range, read from few of its segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+from necroscope import _native
+from necroscope.diagnosis.zombies.trend import MOST_POINTS
+from necroscope.errors import StoreError
+from necroscope.recording.seal import COUNTERS
+from necroscope.recording.store import StoredSegment
+from necroscope.recording.stretch import read_moments
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+
+T = TypeVar("T")
+
+COLUMNS = ["time", "memory_tracked", "memory_in_use", "memory_dying", "percpu_bytes"]
+
+
+class Count(NamedTuple):
+    """One recorded moment, on the clock of its boot."""
+
+    time_ns: int
+    tracked: int
+    in_use: int
+    dying: int
+    percpu_bytes: int | None
+
+
+def recorded_counts(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> list[Count]:
+    """At most so many moments of a range (UTC) as a trend looks at, evenly chosen; segments of one boot.
+
+    A segment that is damaged is left out: its neighbours tell as well.
+    """
+    inside = [s for s in segments if s.begin_ns < end_ns and s.end_ns >= begin_ns]
+    chosen = _evenly(inside, MOST_POINTS)
+    counts: list[Count] = []
+    for segment in chosen:
+        try:
+            found = _counts_of(segment)
+        except (OSError, StoreError):
+            continue
+        wanted = [c for c in found if begin_ns <= c.time_ns + segment.offset_ns < end_ns]
+        counts += _evenly(wanted, max(MOST_POINTS // len(chosen), 1))
+    return sorted(set(counts))  # the last moment of a segment is also the first of the next
+
+
+def _counts_of(segment: StoredSegment) -> list[Count]:
+    if segment.is_open:
+        found = [
+            (m.time_ns, m.readings[MEMORY_CGROUPS.id].value) for m in read_moments(segment, (MEMORY_CGROUPS,))
+        ]
+        return [
+            Count(time_ns, value.memory.tracked, value.memory.in_use, value.memory.dying, value.percpu_bytes)
+            for time_ns, value in found
+            if value is not None
+        ]
+    # Straight from the table: to make moments of it takes ten times as long.
+    path = segment.folder / COUNTERS / f"{MEMORY_CGROUPS.id}.parquet"
+    if not path.exists():
+        return []
+    columns = _native.read_table(path, COLUMNS)
+    return [Count(*row) for row in zip(*(columns[name] for name in COLUMNS), strict=True)]
+
+
+def _evenly(rows: Sequence[T], most: int) -> list[T]:
+    if len(rows) <= most:
+        return list(rows)
+    if most == 1:
+        return [rows[-1]]
+    return [rows[round(place * (len(rows) - 1) / (most - 1))] for place in range(most)]
