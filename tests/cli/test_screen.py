@@ -4,9 +4,9 @@ from importlib import import_module
 
 import pytest
 
-from necroscope.cli.doctor import value_text
 from necroscope.cli.main import VERBS
 from necroscope.cli.screen import Screen
+from necroscope.cli.value_text import value_text
 from necroscope.model.finding import Evidence
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import folder, look_duration
+from necroscope.cli.arguments import add_store, folder, look_duration
+from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
 from necroscope.cli.screen import Screen, progress_bar
-from necroscope.errors import CannotLookError
+from necroscope.cli.value_text import value_text
+from necroscope.diagnosis.now import diagnose_look, diagnose_recorded
+from necroscope.errors import CannotLookError, NecroscopeError
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.examine import examine
-from necroscope.findings.thresholds import load_thresholds
+from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event, event_id
 from necroscope.model.examination import Examination, NotChecked
-from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.model.finding import Finding, Severity
 from necroscope.recording.sampler import sample
 from necroscope.recording.segment import Segment
+from necroscope.recording.store import Damage, Store
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
 
@@ -40,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", type=Path, help="a TOML file with thresholds (default /etc/necroscope/config.toml)"
     )
+    add_store(parser, needed=False)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -52,15 +58,36 @@ def run(arguments: argparse.Namespace) -> Answer:
             f"nothing could be looked at under {arguments.root}: {examination.not_checked[0].reason}",
             hint="--root must hold a machine's /proc and /sys",
         )
+    diagnosis, left_out = _diagnose(arguments.store, segment, thresholds)
+    examination = replace(examination, not_checked=(*examination.not_checked, *left_out))
     # On a working node some core is always full of user-space work: worth a line, not an alarm.
     alarming = any(finding.severity is not Severity.INFO for finding in examination.findings)
     code = INTERRUPTED if segment.interrupted else int(alarming)
     return Answer(
-        code, _document(segment, examination), lambda screen: "\n".join(_text(screen, segment, examination))
+        code,
+        _document(segment, examination, diagnosis),
+        lambda screen: "\n".join(_text(screen, segment, examination, diagnosis)),
     )
 
 
-def _document(segment: Segment, examination: Examination) -> dict[str, Any]:
+def _diagnose(
+    store: Path | None, segment: Segment, thresholds: Thresholds
+) -> tuple[Diagnosis | None, list[NotChecked]]:
+    """Why: from what a recorder has of the last hour, else from the look itself."""
+    if not segment.is_live:
+        return None, []
+    damaged: list[Damage] = []
+    try:
+        recorded = Store(store).segments() if store else []
+        found = diagnose_recorded(recorded, segment, thresholds, damaged)
+        left_out = [damage.error for damage in damaged]
+    except NecroscopeError as error:  # a store that is not ours to read, or broken: the look itself is whole
+        found, left_out = None, [error]
+    rows = [NotChecked("recordings", error.what, error.hint, ("diagnosis",)) for error in left_out]
+    return found or diagnose_look(segment, thresholds), rows
+
+
+def _document(segment: Segment, examination: Examination, diagnosis: Diagnosis | None) -> dict[str, Any]:
     return {
         "verdict": verdict(examination),
         "host": asdict(segment.labels),
@@ -68,7 +95,7 @@ def _document(segment: Segment, examination: Examination) -> dict[str, Any]:
         "seconds": round(segment.seconds, 3),
         "interrupted": segment.interrupted,
         "findings": [finding_document(finding) for finding in examination.findings],
-        "diagnosis": None,
+        "diagnosis": diagnosis_document(diagnosis) if diagnosis else None,
         "events": [event_document(event, segment) for event in examination.events],
         "seen": [asdict(fact) for fact in examination.seen],
         "checked": examination.checked,
@@ -110,7 +137,9 @@ def verdict(examination: Examination) -> str:
     return (", ".join(counts) if counts else "nothing found") + missed
 
 
-def _text(screen: Screen, segment: Segment, examination: Examination) -> Iterator[str]:
+def _text(
+    screen: Screen, segment: Segment, examination: Examination, diagnosis: Diagnosis | None
+) -> Iterator[str]:
     labels = segment.labels
     worst = examination.findings[0].severity.value if examination.findings else "good"
     yield screen.paint(screen.wrap(f"{labels.hostname or 'this host'}: {verdict(examination)}"), worst)
@@ -121,6 +150,10 @@ def _text(screen: Screen, segment: Segment, examination: Examination) -> Iterato
     for finding in examination.findings:
         yield ""
         yield from _finding_text(screen, finding)
+    if diagnosis:
+        yield ""
+        yield screen.paint("Diagnosis", "bold")
+        yield from diagnosis_lines(screen, diagnosis)
     if examination.findings:
         yield ""
         names = " ".join(dict.fromkeys(finding.id for finding in examination.findings))
@@ -148,23 +181,3 @@ def _finding_text(screen: Screen, finding: Finding) -> Iterator[str]:
 
 def _reason(row: NotChecked) -> str:
     return f"{row.reason}. To see it: {row.hint}" if row.hint else row.reason
-
-
-def value_text(evidence: Evidence) -> str:
-    """A value with its unit as a person would write it."""
-    value, unit = evidence.value, evidence.unit
-    if isinstance(value, str):
-        return f"{value} {unit}".strip() if unit not in ("line", "UTC") else value
-    if unit == "ratio":
-        return f"{value:.0%}"
-    if unit == "bytes":
-        return _bytes_text(value)
-    return f"{value:,} {unit.removesuffix('s') if value == 1 else unit}".strip()
-
-
-def _bytes_text(value: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            break
-        value /= 1024
-    return f"{value:,.1f} {unit}"

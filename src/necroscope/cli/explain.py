@@ -1,4 +1,4 @@
-"""The manual page of anything that has an id: a finding, an event, a kernel log rule, a source, an error."""
+"""The manual page of anything that has an id: a finding, an event, a rule, a cause, a source, an error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Iterator
 
 from necroscope.cli.answer import Answer
+from necroscope.diagnosis.causes import as_manual, load_causes
 from necroscope.errors import ERRORS, UsageError
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.kernel_log_events import kernel_log_rules
@@ -43,6 +44,9 @@ def _explain(id: str) -> tuple[str, list[str], str]:
         "finding": _finding,
         "event": _event,
         "kernel log rule": _rule,
+        "cause": _cause,
+        "explanation": _explanation,
+        "conclusion": _conclusion,
         "source": _source,
         "threshold": _threshold,
         "error": _error,
@@ -59,6 +63,9 @@ def all_ids() -> list[str]:
     """Every id that can be explained."""
     ids = [detector.id for detector in DETECTORS] + [source.id for source in SOURCES]
     rules = [rule.id for rule in kernel_log_rules()]
+    causes = load_causes()
+    rules += [link.id for link in causes.links] + [rival.id for rival in causes.rivals]
+    rules += [conclusion.id for conclusion in causes.conclusions]
     return [*dict.fromkeys([*ids, *EVENT_KINDS, *rules, *default_thresholds(), *ERRORS])]
 
 
@@ -94,6 +101,34 @@ def _rule(id: str) -> str:
             drivers = f" Drivers: {', '.join(sorted(rule.drivers))}." if rule.drivers else ""
             since = f" Wording of {rule.since}." if rule.since else ""
             return f"{rule.means} Event: {rule.event}.{drivers}{since}\n\n    {rule.pattern.pattern}"
+    return ""
+
+
+def _cause(id: str) -> str:
+    for link in load_causes().links:
+        if link.id == id:
+            needs = ", ".join((*link.when, *link.needs, *link.may_lack))
+            supports = f" Stronger with: {', '.join(link.supports)}." if link.supports else ""
+            steps = f"{link.cause}\n\n=> {link.effect}"
+            manual = f"See {link.reference}. Refuted if {link.refuted_by}."
+            return as_manual(f"{steps}\n\nNeeds: {needs}.{supports}\n\n{manual}")
+    return ""
+
+
+def _explanation(id: str) -> str:
+    for rival in load_causes().rivals:
+        if rival.id == id:
+            return f"An explanation to rule out: {rival.explanation}. Out if: {', '.join(rival.out)}."
+    return ""
+
+
+def _conclusion(id: str) -> str:
+    for conclusion in load_causes().conclusions:
+        if conclusion.id == id:
+            when = (
+                f"Said if: {', '.join(conclusion.when)}." if conclusion.when else "Said if nothing else fits."
+            )
+            return as_manual(f"{conclusion.verdict}\n\n{when} Of: {', '.join(conclusion.of)}.")
     return ""
 
 

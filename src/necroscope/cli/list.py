@@ -1,4 +1,4 @@
-"""What there is: every source, detector, event, kernel log rule, threshold and remedy, by its id."""
+"""What there is: every source, detector, event, rule, cause, threshold and remedy, by its id."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.screen import Screen
+from necroscope.diagnosis.causes import as_manual, load_causes
 from necroscope.errors import ERRORS, UsageError
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.kernel_log_events import kernel_log_rules
@@ -27,6 +28,9 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "detectors": lambda: [(detector.id, _first_line(detector.doc)) for detector in DETECTORS],
     "events": lambda: list(EVENT_KINDS.items()),
     "rules": lambda: [(rule.id, rule.means) for rule in kernel_log_rules()],
+    "causes": lambda: [(one.id, as_manual(f"{one.cause} => {one.effect}")) for one in load_causes().links],
+    "explanations": lambda: [(one.id, one.explanation) for one in load_causes().rivals],
+    "conclusions": lambda: [(one.id, as_manual(one.verdict)) for one in load_causes().conclusions],
     "thresholds": lambda: [(t.name, f"{t.value:g} {t.unit}. {t.why}") for t in default_thresholds().values()],
     "errors": lambda: [(slug, _first_line(inspect.getdoc(error) or "")) for slug, error in ERRORS.items()],
     "remedies": lambda: [],

@@ -28,6 +28,9 @@ VERBS = {
     "import": "add a capture to the store: perf.data, perf script text, folded stacks",
     "scope": "the subsecond-offset heatmap of a recorded range, in the terminal",
     "flame": "the flame graph of any moment and any core, or its difference to another",
+    "diagnose": "why it happened: the causal chain over a recorded range, and what was ruled out",
+    "culprit": "who and what ran more than usual in the seconds before an event, and is it chance",
+    "zombies": "memory cgroups: tracked, in use, zombies; who leaks them, what they cost, time to the wall",
     "seal": "make what a dead recorder left open columnar; the recorder does it by itself",
     "explain": "the manual page of a finding, event, rule, source or error",
     "list": "what there is: sources, detectors, events, rules, thresholds, remedies",
@@ -66,6 +69,8 @@ def main(argv: Sequence[str]) -> int:
         )
     except NecroscopeError as error:
         return _report(error, verb or "", wants_json=wants_json)
+    except BrokenPipeError:  # the reader of a verb that writes as it goes went away
+        raise
     except Exception as error:
         what = f"internal error: {type(error).__name__}: {error}"
         hint = "please report it; NECROSCOPE_TRACEBACK=1 shows where it happened"

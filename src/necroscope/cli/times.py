@@ -79,6 +79,14 @@ def moment_or_event(text: str) -> Moment | EventName:
     return EventName(text) if EVENT_ID.fullmatch(text.strip()) else moment(text)
 
 
+def event_name(text: str) -> EventName:
+    """The id of an event, and nothing else."""
+    if not EVENT_ID.fullmatch(text.strip()):
+        example = "nic-reset-20260415T100211.250Z-1208"
+        raise argparse.ArgumentTypeError(f"'{text}' is not the id of an event such as {example}")
+    return EventName(text.strip())
+
+
 def span(text: str) -> tuple[Moment, Moment]:
     """`T..T`: two moments."""
     begin, dots, end = text.partition("..")

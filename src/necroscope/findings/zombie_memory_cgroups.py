@@ -51,6 +51,7 @@ def zombie_memory_cgroups(case: Case) -> Iterator[Finding]:
         summary=f"{last.dying:,} zombie memory cgroups: {counted}",
         evidence=tuple(evidence),
         advice=(
+            "see who leaks them, what holds them and what they cost: necroscope zombies",
             "stop what leaks them: look for a crash-looping service (unit-crash-loop)",
             "then free those held by page cache: sync; echo 3 > /proc/sys/vm/drop_caches",
         ),

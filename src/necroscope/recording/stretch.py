@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from necroscope.errors import NecroscopeError
 from necroscope.model.labels import Labels
 from necroscope.recording.clock import STEP_NS, Anchor
 from necroscope.recording.counters import read_counters
 from necroscope.recording.journal import JOURNAL, read_journal
 from necroscope.recording.seal import COUNTERS
 from necroscope.recording.segment import Moment, Segment
-from necroscope.recording.store import StoredSegment, sealed_meanwhile
+from necroscope.recording.store import Damage, StoredSegment, sealed_meanwhile
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
 
@@ -24,15 +25,19 @@ def read_stretch(
     begin_ns: int,
     end_ns: int,
     sources: Sequence[Source[Any]] = SOURCES,
+    damaged: list[Damage] | None = None,
 ) -> list[Segment]:
-    """What was recorded between two times (UTC): one segment for every stretch on one clock."""
+    """What was recorded between two times (UTC): one segment for every stretch on one clock.
+
+    Segments that cannot be read are added to `damaged`; without it they are an error.
+    """
     stretches: list[tuple[StoredSegment, list[Moment]]] = []
     for stored in segments:
         if stored.begin_ns - MARGIN_NS >= end_ns or stored.end_ns + MARGIN_NS < begin_ns:
             continue
         moments = [
             moment
-            for moment in read_moments(stored, sources)
+            for moment in _read_or_note(stored, sources, damaged)
             if begin_ns - MARGIN_NS <= moment.time_ns + stored.offset_ns < end_ns + MARGIN_NS
         ]
         if stretches and _is_same_clock(stretches[-1][0], stored):
@@ -45,6 +50,18 @@ def read_stretch(
         Segment(labels_of(stored), Anchor(0, stored.offset_ns), tuple(moments))
         for stored, moments in stretches
     ]
+
+
+def _read_or_note(
+    stored: StoredSegment, sources: Sequence[Source[Any]], damaged: list[Damage] | None
+) -> list[Moment]:
+    try:
+        return read_moments(stored, sources)
+    except NecroscopeError as error:
+        if damaged is None:
+            raise
+        damaged.append(Damage(stored.folder, error))
+        return []
 
 
 def read_moments(stored: StoredSegment, sources: Sequence[Source[Any]] = SOURCES) -> list[Moment]:

@@ -1,0 +1,110 @@
+"""Why did it happen: the causal chain from root to symptom over a recorded range, with its evidence.
+
+necroscope diagnose                     the last ten minutes there are
+necroscope diagnose -b 03:00 -e 04:00
+necroscope diagnose --around nic-reset-20260415T100211.250Z-1208
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from necroscope.cli.answer import Answer
+from necroscope.cli.arguments import add_store
+from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
+from necroscope.cli.events import read_events_of
+from necroscope.cli.screen import Screen
+from necroscope.cli.selecting import Chosen, add_range, choose_range
+from necroscope.cli.times import EventName, Moment, event_name
+from necroscope.diagnosis.diagnose import diagnose
+from necroscope.diagnosis.recorded import recorded_scene
+from necroscope.diagnosis.symptom import symptom_events
+from necroscope.errors import UsageError
+from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.model.diagnosis import Diagnosis
+from necroscope.recording.clock import Anchor
+from necroscope.recording.store import Store
+from necroscope.recording.stored_events import StoredEvent, find_event
+
+MOST = 8  # symptoms of a range that are diagnosed, the newest first
+AROUND_NS = 600 * 10**9
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `diagnose` understands."""
+    add_store(parser)
+    add_range(parser)
+    parser.add_argument("--around", type=event_name, metavar="EVENT_ID", help="this event only")
+    parser.add_argument("--config", type=Path, help="a TOML file with thresholds")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Find the symptoms, and follow each to its root."""
+    thresholds = load_thresholds(arguments.config)
+    if arguments.around:
+        _set_range_around(arguments)
+    chosen = choose_range(arguments)
+    events = read_events_of(chosen)
+    wanted = _wanted(arguments.around, events)
+    diagnoses = _diagnose_all(chosen, wanted[:MOST], thresholds)
+    utc = Anchor(0, 0)
+    begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
+    body = {
+        "host": chosen.host,
+        "begin": begin,
+        "end": end,
+        "symptoms": len(wanted),
+        "diagnosis": diagnosis_document(diagnoses[0]) if diagnoses else None,
+        "others": [diagnosis_document(one) for one in diagnoses[1:]],
+        "damaged": tell_damaged(chosen.damaged),
+    }
+    head = f"{chosen.host}, from {begin} to {end}"
+    return Answer(
+        int(bool(diagnoses)),
+        body,
+        lambda screen: "\n".join(_text(screen, head, diagnoses, len(wanted))),
+    )
+
+
+def _set_range_around(arguments: argparse.Namespace) -> None:
+    """An event tells its own range, and the host it is of."""
+    if arguments.begin or arguments.end:
+        raise UsageError("--around and --begin or --end say two different things")
+    segments = [s for s in Store(arguments.store).segments() if arguments.host in (None, s.host)]
+    event = find_event(segments, arguments.around.id)
+    arguments.host = event.segment.host
+    arguments.begin = Moment(event.utc_ns - AROUND_NS)
+    arguments.end = Moment(event.utc_ns + AROUND_NS)
+
+
+def _wanted(around: EventName | None, events: Sequence[StoredEvent]) -> list[StoredEvent]:
+    """The symptoms to explain, the newest first."""
+    if around:
+        return [stored for stored in events if stored.id == around.id]
+    by_event = {stored.event: stored for stored in events}
+    return [by_event[event] for event in symptom_events([stored.event for stored in events])]
+
+
+def _diagnose_all(chosen: Chosen, wanted: Sequence[StoredEvent], thresholds: Thresholds) -> list[Diagnosis]:
+    segments, damaged = chosen.segments, chosen.damaged
+    scenes = ((recorded_scene(segments, one, thresholds, damaged), one.event) for one in wanted)
+    return [diagnose(scene, event) for scene, event in scenes if scene]
+
+
+def _text(screen: Screen, head: str, diagnoses: Sequence[Diagnosis], symptoms: int) -> Iterator[str]:
+    yield screen.paint(screen.wrap(head), "bold")
+    if not diagnoses:
+        nothing = "nothing to explain: no NIC reset, no core in the kernel for seconds, no leak"
+        yield screen.wrap("no counters are left of the time around it" if symptoms else nothing)
+        return
+    yield from diagnosis_lines(screen, diagnoses[0])
+    if len(diagnoses) > 1:
+        yield ""
+        yield screen.paint("Before that", "bold")
+        for one in diagnoses[1:]:
+            yield screen.wrap(f"- {one.verdict} [{one.symptom}]", 2, 4)
+    if symptoms > len(diagnoses):
+        yield screen.wrap(f"{symptoms - len(diagnoses)} more in this range; -b and -e choose a shorter one")

@@ -1,0 +1,25 @@
+"""Evidence as a person would write it."""
+
+from __future__ import annotations
+
+from necroscope.model.finding import Evidence
+
+
+def value_text(evidence: Evidence) -> str:
+    """A value with its unit as a person would write it."""
+    value, unit = evidence.value, evidence.unit
+    if isinstance(value, str):
+        return f"{value} {unit}".strip() if unit not in ("line", "UTC") else value
+    if unit == "ratio":
+        return f"{value:.0%}"
+    if unit == "bytes":
+        return _bytes_text(value)
+    return f"{value:,} {unit.removesuffix('s') if value == 1 else unit}".strip()
+
+
+def _bytes_text(value: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            break
+        value /= 1024
+    return f"{value:,.1f} {unit}"

@@ -1,0 +1,74 @@
+"""Follow the links of causes.toml from a symptom to its root."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from necroscope.diagnosis.causes import LinkRule, load_causes
+from necroscope.diagnosis.facts.fact import Facts, Words, all_hold, evidence_of, holds
+from necroscope.model.diagnosis import Link, Strength
+
+# Where a chain ends, by what is felt there.
+ENDS = {"nic-reset": "nic-reset", "cgroup-leak": "zombies"}
+CORE = "core"  # of all that is felt on a core
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Links, the root first, and what was looked for and not found."""
+
+    links: tuple[Link, ...]
+    missing: tuple[str, ...]
+
+
+def find_chain(kind: str, facts: Facts, words: Words) -> Chain:
+    """The chain that ends in a symptom of a kind."""
+    node = ENDS.get(kind, CORE)
+    links: list[Link] = []
+    missing: list[str] = []
+    while True:
+        looked = [rule for rule in load_causes().links if rule.target == node and all_hold(facts, rule.when)]
+        found = next((rule for rule in looked if _is_there(facts, rule)), None)
+        if found is None:
+            missing += _missing(looked, facts, words)
+            return Chain(tuple(reversed(links)), tuple(dict.fromkeys(missing)))
+        links.append(_link(found, facts, words))
+        missing += [facts[name].unknown for name in found.may_lack if facts[name].holds is None]
+        node = found.source
+
+
+def _is_there(facts: Facts, rule: LinkRule) -> bool:
+    lacks = all(holds(facts, name) is not False for name in rule.may_lack)
+    return lacks and all_hold(facts, rule.needs) is True
+
+
+def _link(rule: LinkRule, facts: Facts, words: Words) -> Link:
+    return Link(
+        id=rule.id,
+        cause=rule.cause.format_map(words),
+        effect=rule.effect.format_map(words),
+        strength=_strength(rule, facts),
+        # What is of this link alone comes first.
+        evidence=evidence_of(facts, (*rule.needs, *rule.may_lack, *rule.supports, *rule.when)),
+        reference=rule.reference.format_map(words),
+        refuted_by=rule.refuted_by.format_map(words),
+    )
+
+
+def _strength(rule: LinkRule, facts: Facts) -> Strength:
+    if any(facts[name].holds is None for name in rule.may_lack):
+        return Strength.WEAK
+    seen = [holds(facts, name) for name in rule.supports]
+    if False not in seen and (True in seen or not seen):
+        return Strength.STRONG
+    return Strength.FAIR if True in seen or None in seen else Strength.WEAK
+
+
+def _missing(looked: Sequence[LinkRule], facts: Facts, words: Words) -> list[str]:
+    """What should have led on, and why it could not be seen."""
+    names = (name for rule in looked for name in rule.needs if holds(facts, name) is None)
+    unknown = list(dict.fromkeys(facts[name.removeprefix("!")].unknown for name in names))
+    texts = [rule.missing.format_map(words) for rule in looked if rule.missing]
+    why = f" ({'; '.join(unknown)})" if unknown else ""
+    return [f"{text}{why}" for text in texts] or unknown

@@ -1,0 +1,44 @@
+"""Why a symptom happened: gather the facts, follow the links, weigh what else it could be."""
+
+from __future__ import annotations
+
+from necroscope.diagnosis.causes import load_causes
+from necroscope.diagnosis.chain import find_chain
+from necroscope.diagnosis.facts.fact import Facts, all_hold
+from necroscope.diagnosis.facts.observe import observe
+from necroscope.diagnosis.ruled_out import weigh_rivals
+from necroscope.diagnosis.scene import Scene
+from necroscope.diagnosis.words import words_of
+from necroscope.model.diagnosis import Diagnosis
+from necroscope.model.event import Event
+from necroscope.model.examination import NotChecked
+
+
+def diagnose(scene: Scene, event: Event) -> Diagnosis:
+    """The chain behind an event of a scene, and how sure it is."""
+    observed = observe(scene, event)
+    facts, words = observed.facts, words_of(scene, observed)
+    chain = find_chain(event.kind, facts, words)
+    rivals = weigh_rivals(event.kind, facts, words)
+    conclusion = next(
+        rule for rule in load_causes().conclusions if event.kind in rule.of and all_hold(facts, rule.when)
+    )
+    advice = (step.format_map(words).strip() for step in conclusion.advice)
+    return Diagnosis(
+        conclusion=conclusion.id,
+        verdict=conclusion.verdict.format_map(words),
+        symptom=scene.name_of(event),
+        chain=chain.links if conclusion.explains else (),
+        missing=chain.missing if conclusion.explains else (),
+        culprit=observed.accused.culprit,
+        ruled_out=rivals.out,
+        standing=rivals.standing,
+        not_checked=(*rivals.not_checked, *_unknown(facts)),
+        advice=tuple(step for step in advice if step),
+    )
+
+
+def _unknown(facts: Facts) -> tuple[NotChecked, ...]:
+    """The facts that could not be told, each reason once."""
+    reasons = dict.fromkeys(fact.unknown for fact in facts.values() if fact.holds is None and fact.unknown)
+    return tuple(NotChecked("facts", reason, "", ("diagnosis",)) for reason in reasons)

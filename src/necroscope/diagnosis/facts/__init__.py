@@ -1,0 +1,1 @@
+"""What can be found out about a symptom, one file per side from which it is looked at."""

@@ -1,0 +1,138 @@
+"""What is known of the core behind a symptom."""
+
+from __future__ import annotations
+
+from necroscope.diagnosis.facts.fact import Fact
+from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
+from necroscope.diagnosis.scene import Scene
+from necroscope.diagnosis.symptom import Symptom
+from necroscope.findings.kernel_log_events import kernel_log_rules
+from necroscope.model.finding import Evidence
+from necroscope.sources.cores import CORES
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
+
+STAT = "/proc/stat"
+
+
+def core_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, Fact]:
+    """How the core spent its seconds, and whether its network work waited."""
+    core = found.core
+    if core is None:
+        names = ("core-in-kernel", "core-in-user-space", "core-free", "core-stolen")
+        unknown = Fact(None, unknown=f"what the cores did then ({scene.why_not(CORES)})")
+        facts = dict.fromkeys((*names, "other-core-in-kernel", "core-serves-queue"), unknown)
+    else:
+        facts = {**_modes(scene, core), **_others(scene, found), "core-serves-queue": _serves(symptom, found)}
+    return {
+        **facts,
+        **_driver(scene, symptom),
+        "softirq-delayed": _delayed(scene, found),
+        "interrupts-unserved": _unserved(core),
+    }
+
+
+def _modes(scene: Scene, core: CoreBefore) -> dict[str, Fact]:
+    shares = [
+        Evidence(f"{mode} share of core {core.core}", round(core.mean(mode), 3), "ratio", STAT)
+        for mode in ("system", "softirq", "user", "steal", "idle")
+    ]
+    run = Evidence(
+        f"core {core.core} in the kernel, seconds in a row",
+        round(core.kernel_run_seconds, 1),
+        "seconds",
+        STAT,
+    )
+    runners = tuple(
+        Evidence(
+            f"share of {one.process} (pid {one.pid}){f' of {one.unit}' if one.unit else ''}",
+            one.share,
+            "ratio",
+            f"/proc/{one.pid}/stat",
+        )
+        for one in core.runners
+    )
+    in_kernel = core.kernel_run_seconds >= scene.limit("diagnosis.starving_seconds") - 0.5
+    busy = core.mean("busy") >= scene.limit("diagnosis.busy_ratio")
+    stolen = core.mean("steal") >= scene.limit("diagnosis.steal_ratio")
+    seen = (run, *shares, *runners)
+    return {
+        "core-in-kernel": Fact(in_kernel, seen),
+        "core-in-user-space": Fact(busy and not in_kernel and not stolen, (*shares, *runners)),
+        "core-stolen": Fact(stolen, tuple(shares)),
+        "core-free": Fact(not busy and not in_kernel and not stolen, tuple(shares)),
+    }
+
+
+def _others(scene: Scene, found: Starvation) -> dict[str, Fact]:
+    least = scene.limit("diagnosis.starving_seconds") - 0.5
+    worst = max(found.others, key=lambda core: core.kernel_run_seconds, default=None)
+    if worst is None or worst.kernel_run_seconds < least:
+        return {"other-core-in-kernel": Fact(False)}
+    seconds = round(worst.kernel_run_seconds, 1)
+    runner = worst.runners[0] if worst.runners else None
+    evidence = [Evidence(f"core {worst.core} in the kernel, seconds in a row", seconds, "seconds", STAT)]
+    if runner:
+        evidence.append(Evidence(f"share of {runner.process} on it", runner.share, "ratio", "/proc/*/stat"))
+    return {"other-core-in-kernel": Fact(True, tuple(evidence))}
+
+
+def _serves(symptom: Symptom, found: Starvation) -> Fact:
+    """Whether it is known that this core, and no other, serves what stalled."""
+    if symptom.kind != "nic-reset":
+        return Fact(True)
+    queue = found.queue
+    evidence = [Evidence("core", found.core.core if found.core else "", "", found.way)]
+    if queue:
+        name = f"queue {queue.queue} (irq {queue.irq}, {queue.irq_name})"
+        evidence.append(Evidence(name, f"served by core {','.join(map(str, queue.cores))}", "", found.way))
+    elif symptom.event.queue is not None:
+        evidence.append(Evidence("queue", symptom.event.queue, "", "kernel log"))
+    if found.is_certain:
+        return Fact(True, tuple(evidence))
+    ranked = ", ".join(f"{core.core} ({core.mean('kernel'):.0%} kernel)" for core in found.cores[:5])
+    evidence.append(Evidence("candidates, the likeliest first", ranked, "", found.way))
+    return Fact(None, tuple(evidence), "which core serves the queue: the line or the map does not say")
+
+
+def _driver(scene: Scene, symptom: Symptom) -> dict[str, Fact]:
+    """What the driver itself says."""
+    event = symptom.event
+    starved_seconds = scene.limit("nic-reset.starved_seconds")
+    line = Evidence(
+        f"{event.rule}{' (written by a program)' if event.from_user_space else ''}",
+        event.text,
+        "line",
+        "kernel log",
+    )
+    waited = event.stall_seconds is not None and event.stall_seconds >= starved_seconds
+    scheduled: bool | None = None
+    if event.napi_scheduled is not None:
+        scheduled = event.napi_scheduled and waited
+    cause = next((rule.cause for rule in kernel_log_rules() if rule.id == event.rule), "")
+    return {
+        "nic-stalled": Fact(event.kind == "nic-reset", (line,)),
+        "napi-scheduled": Fact(scheduled, (line,), "whether NAPI was waiting: this driver does not say"),
+        "napi-denied": Fact(event.napi_scheduled is False, (line,)),
+        **{f"line-says-{what}": Fact(cause == what, (line,)) for what in ("device", "network", "planned")},
+    }
+
+
+def _delayed(scene: Scene, found: Starvation) -> Fact:
+    core = found.core
+    delay = found.napi_delay_seconds
+    name = "NAPI threads of the device waited"
+    if delay is None and core:
+        delay, name = core.softirq_delay_seconds, f"ksoftirqd/{core.core} waited"
+    if delay is None:
+        return Fact(None, unknown=f"whether softirqs waited ({scene.why_not(SOFTIRQ_THREADS)})")
+    evidence = Evidence(name, round(delay, 3), "seconds", "/proc/PID/schedstat")
+    return Fact(delay >= scene.limit("softirq-starved.delay_seconds"), (evidence,))
+
+
+def _unserved(core: CoreBefore | None) -> Fact:
+    if core is None or core.unserved_seconds is None:
+        return Fact(None, unknown="whether NET_RX ran: the queue's interrupt is not known, or never came")
+    seconds = core.unserved_seconds
+    where = "/proc/interrupts, /proc/softirqs"
+    name = f"seconds with interrupts and no NET_RX on core {core.core}"
+    return Fact(seconds > 0, (Evidence(name, seconds, "seconds", where),))

@@ -1,0 +1,215 @@
+"""The core behind a NIC event: which one serves the queue, and how it spent the seconds before.
+
+Long kernel work that is not preempted keeps a core from its network work; user-space work does not, since
+softirqs go before it. `time_squeeze` is not asked: it does not move when NAPI is not run at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from necroscope.diagnosis.scene import Scene
+from necroscope.diagnosis.symptom import Symptom
+from necroscope.recording.core_shares import Shares, shares_by_core
+from necroscope.sources.interrupts import INTERRUPTS
+from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
+from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
+from necroscope.sources.softirqs import SOFTIRQS
+
+LATE_NS = 3 * 10**9  # the kernel adds a wait when it is over, and we read it up to a second later
+TASKS_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A process that ran on a core, and what share of its time it took."""
+
+    process: str
+    pid: int
+    unit: str
+    share: float
+    kernel_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class CoreBefore:
+    """How one core spent the seconds before an event."""
+
+    core: int
+    seconds: tuple[Shares, ...]
+    kernel_run_seconds: float  # the longest time in a row that it was in the kernel
+    softirq_delay_seconds: float | None  # that its softirq thread waited; None: not known
+    unserved_seconds: int | None  # with interrupts of the queue and without NET_RX; None: none came
+    runners: tuple[Runner, ...]
+
+    def mean(self, mode: str) -> float:
+        """The average share of a mode."""
+        return float(sum(getattr(shares, mode) for shares in self.seconds) / max(len(self.seconds), 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Starvation:
+    """The cores that may have starved a queue, the likeliest first."""
+
+    queue: NicQueue | None  # None: the event names none, or the map does not have it
+    cores: tuple[CoreBefore, ...]
+    others: tuple[CoreBefore, ...]  # those that do not serve it
+    way: str  # how the cores were found
+    napi_delay_seconds: float | None = None  # that NAPI threads of the device waited; None: it has none
+
+    @property
+    def core(self) -> CoreBefore | None:
+        """The likeliest."""
+        return self.cores[0] if self.cores else None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it can be no other core."""
+        return len(self.cores) == 1
+
+
+def starvation(scene: Scene, symptom: Symptom) -> Starvation:
+    """Find the core of an event, and look at its seconds before."""
+    queue, serving, way = _serving(scene, symptom)
+    looked = _cores_before(scene, symptom, queue)
+    ranked = sorted(looked.values(), key=lambda core: (-core.kernel_run_seconds, -core.mean("kernel")))
+    mine = tuple(core for core in ranked if core.core in serving or not serving)
+    others = tuple(core for core in ranked if core not in mine)
+    return Starvation(queue, mine, others, way, _napi_delay(scene, symptom))
+
+
+def _serving(scene: Scene, symptom: Symptom) -> tuple[NicQueue | None, tuple[int, ...], str]:
+    event = symptom.event
+    queues = [q for q in scene.value_at(NIC_QUEUES, symptom.end_ns) or () if q.device == event.device]
+    # A stall is one of transmission: where the directions have interrupts of their own, it is that one.
+    mine = [q for q in queues if q.queue == event.queue and q.direction != "rx"]
+    queue = mine[0] if mine else None
+    if event.core is not None:
+        return queue, (event.core,), "the kernel log names the core"
+    if queue and queue.cores:
+        return queue, queue.cores, f"/proc/irq/{queue.irq}/effective_affinity_list"
+    cores = tuple(sorted({core for q in queues for core in q.cores}))
+    if cores:
+        return None, cores, f"all cores that serve a queue of {event.device}"
+    return None, (), "all cores: nothing tells which one serves the queue"
+
+
+def _cores_before(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> dict[int, CoreBefore]:
+    ratio = scene.limit("core-saturated.kernel_ratio")
+    delays = _softirq_delays(scene, symptom)
+    unserved = _unserved_seconds(scene, symptom, queue)
+    runners = _runners(scene, symptom)
+    return {
+        core: CoreBefore(
+            core,
+            inside,
+            _longest_run(seconds, inside, ratio),
+            delays.get(core),
+            unserved.get(core),
+            runners.get(core, ()),
+        )
+        for core, seconds in shares_by_core(scene.segment).items()
+        if (inside := tuple(s for s in seconds if _is_inside(s.begin_ns, s.end_ns, symptom)))
+    }
+
+
+def _is_inside(begin_ns: int, end_ns: int, symptom: Symptom) -> bool:
+    """Whether most of an interval lies in the seconds before the event."""
+    inside_ns = min(end_ns, symptom.end_ns) - max(begin_ns, symptom.begin_ns)
+    return inside_ns * 2 >= end_ns - begin_ns
+
+
+def _longest_run(seconds: Sequence[Shares], inside: Sequence[Shares], ratio: float) -> float:
+    """The longest run in the kernel that reaches into the window; it may have begun before."""
+    longest_ns = run_ns = 0
+    touches = False
+    for shares in seconds:
+        if shares.kernel < ratio:
+            run_ns, touches = 0, False
+            continue
+        run_ns += shares.end_ns - shares.begin_ns
+        touches = touches or shares in inside
+        if touches and shares.begin_ns <= inside[-1].begin_ns:
+            longest_ns = max(longest_ns, run_ns)
+    return longest_ns / 1e9
+
+
+def _softirq_delays(scene: Scene, symptom: Symptom) -> dict[int, float]:
+    """How long the softirq thread of every core waited, in seconds."""
+    waited: dict[int, float] = defaultdict(float)
+    for thread, seconds in _waits(scene, symptom):
+        if thread.core is not None:
+            waited[thread.core] += seconds
+    return waited
+
+
+def _napi_delay(scene: Scene, symptom: Symptom) -> float | None:
+    """How long the longest waiting NAPI thread of the device waited, where it has such threads."""
+    waited: dict[int, float] = defaultdict(float)
+    for thread, seconds in _waits(scene, symptom):
+        if thread.core is None and thread.name.startswith(f"napi/{symptom.event.device}-"):
+            waited[thread.pid] += seconds
+    return max(waited.values(), default=None)
+
+
+def _waits(scene: Scene, symptom: Symptom) -> Iterator[tuple[SoftirqThread, float]]:
+    for step in scene.segment.steps(SOFTIRQ_THREADS):
+        if symptom.begin_ns < step.after.time_ns <= symptom.end_ns + LATE_NS:
+            before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
+            for thread in step.after.value:
+                if thread.pid in before:
+                    yield thread, (thread.run_delay_ns - before[thread.pid]) / 1e9
+
+
+def _unserved_seconds(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> dict[int, int]:
+    """Seconds of every core in which the queue's interrupt came and NET_RX stood still.
+
+    A core where it never came is left out: an interrupt is masked while its NAPI waits.
+    """
+    if queue is None:
+        return {}
+    softirqs = {step.after.time_ns: step for step in scene.segment.steps(SOFTIRQS)}
+    unserved: dict[int, int] = defaultdict(int)
+    for step in scene.segment.steps(INTERRUPTS):
+        same = softirqs.get(step.after.time_ns)
+        if not same or not _is_inside(step.before.time_ns, step.after.time_ns, symptom):
+            continue
+        before = {core.core: core.net_rx for core in same.before.value}
+        came_before = {(row.irq, core): count for row in step.before.value for core, count in row.counts}
+        for row in step.after.value:
+            if row.irq == queue.irq:
+                came = {core for core, count in row.counts if count > came_before.get((row.irq, core), 0)}
+                for core in same.after.value:
+                    if core.core in came:
+                        unserved[core.core] += core.net_rx == before.get(core.core)
+    return unserved
+
+
+def _runners(scene: Scene, symptom: Symptom) -> dict[int, tuple[Runner, ...]]:
+    """The processes that used every core most."""
+    used: dict[int, dict[int, list[int]]] = defaultdict(dict)
+    names: dict[int, tuple[str, str]] = {}
+    seconds = 0.0
+    before_ns = None
+    for moment in scene.segment.series(PROCESSES):
+        if symptom.begin_ns < moment.time_ns <= symptom.end_ns + 10**9:
+            seconds += (moment.time_ns - (before_ns or moment.time_ns - 10**9)) / 1e9
+            for task in moment.value.tasks:
+                ticks = used[task.core].setdefault(task.pid, [0, 0])
+                ticks[0] += task.user_ticks + task.system_ticks
+                ticks[1] += task.system_ticks
+                names[task.pid] = (task.comm, task.unit)
+        before_ns = moment.time_ns
+    available = max(seconds, 1.0) * TICKS_PER_SECOND
+    return {
+        core: tuple(
+            Runner(
+                names[pid][0], pid, names[pid][1], round(total / available, 3), round(system / available, 3)
+            )
+            for pid, (total, system) in sorted(by_pid.items(), key=lambda item: -item[1][0])[:TASKS_NAMED]
+        )
+        for core, by_pid in used.items()
+    }

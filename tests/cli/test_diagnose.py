@@ -1,0 +1,125 @@
+"""diagnose as people run it, on a store of known content without samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from necroscope.recording.segment import Moment
+from tests.cli.conftest import Document, Run
+from tests.diagnosis.scenes import NIC_LINE, ledger, scene_of, tasks, units, zombies
+from tests.segments import BEGIN_NS
+from tests.stored import SECOND_NS, UTC_NS, anchor_at, event_of, open_segment, sealed_segment
+
+SECONDS = 40
+MOMENTS = SECONDS + 1
+FULL = ["idle"] * 20 + ["system"] * 8 + ["idle"] * 12
+RESET = replace(NIC_LINE, time_ns=BEGIN_NS + 28 * SECOND_NS, sequence=7)
+RESET_ID = "nic-reset-20260415T100028.000Z-7"
+
+
+def moments(**changes: Sequence[Any]) -> tuple[Moment, ...]:
+    sources: dict[str, Sequence[Any]] = {
+        "zombies": zombies(*[5_000] * MOMENTS),
+        "ledger": ledger(*range(0, 100 * MOMENTS, 100)),
+        "units": units(*range(MOMENTS)),
+        "tasks": tasks(*["kubelet"] * MOMENTS),
+    }
+    everything: Any = {**sources, **changes}
+    return scene_of(FULL, **everything).segment.moments
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two segments; the event lies in the second, which is open."""
+    root = tmp_path_factory.mktemp("diagnosed") / "store"
+    recorded = moments()
+    sealed_segment(root, recorded[:21])
+    anchor = anchor_at(recorded[20].time_ns, UTC_NS - BEGIN_NS)
+    open_segment(
+        root, recorded[20:], [RESET, event_of("unit-restart", 22, unit="ecs.service")], anchor=anchor
+    )
+    return root
+
+
+def test_a_chain_is_found_across_segments_and_what_no_sample_tells_is_missing(
+    store: Path, body_of: Document
+) -> None:
+    body = body_of("diagnose", "--store", store, exit_code=1)
+    found = body["diagnosis"]
+    assert found["conclusion"] == "starved-core" and found["symptom"] == RESET_ID
+    assert [link["id"] for link in found["chain"]] == ["core-starves-nic"]
+    assert "what kept core 0 in the kernel" in found["missing"][0]
+    assert found["chain"][0]["strength"] == "strong"
+    assert {"name", "value", "unit", "source"} <= found["chain"][0]["evidence"][0].keys()
+    assert found["culprit"] is None and body["others"] == [] and body["symptoms"] == 1
+
+
+def test_the_text_fits_into_60_columns_and_names_what_to_do(store: Path, here: Run) -> None:
+    done = here("diagnose", "--store", store, env={"COLUMNS": "60"})
+    assert done.returncode == 1
+    assert all(len(line) <= 60 for line in done.stdout.splitlines())
+    text = " ".join(done.stdout.split())
+    assert "eth0 queue 0 stalled because its core 0 was in the kernel for 8 s, kubelet" in text
+    assert "Ruled out" in text and "Missing in the chain" in text
+    assert f"necroscope flame --around {RESET_ID} --cpu 0" in text
+
+
+def test_one_event_can_be_asked_for(store: Path, body_of: Document, here: Run) -> None:
+    assert body_of("diagnose", "--store", store, "--around", RESET_ID, exit_code=1)["diagnosis"]
+    for words, says in (
+        (["--around", "nic-reset-20260415T100028.000Z-9"], "no event"),
+        (["--around", "14:00"], "not the id of an event"),
+        (["--around", RESET_ID, "-b", "1h"], "two different things"),
+    ):
+        done = here("diagnose", "--store", store, *words)
+        assert done.returncode == 2 and says in done.stderr
+
+
+def test_a_quiet_range_has_nothing_to_explain(store: Path, here: Run, body_of: Document) -> None:
+    quiet = ("-b", "2026-04-15T10:00:00Z", "-e", "2026-04-15T10:00:10Z")
+    done = here("diagnose", "--store", store, *quiet)
+    assert done.returncode == 0 and "nothing to explain" in done.stdout
+    assert body_of("diagnose", "--store", store, *quiet)["diagnosis"] is None
+
+
+def test_several_stalls_are_all_explained_the_newest_first(tmp_path: Path, body_of: Document) -> None:
+    early = replace(RESET, time_ns=RESET.time_ns - 25 * SECOND_NS, device="eth1", sequence=1)
+    sealed_segment(tmp_path, moments(), [early, RESET])
+    body = body_of("diagnose", "--store", tmp_path, exit_code=1)
+    assert body["symptoms"] == 2 and body["diagnosis"]["symptom"] == RESET_ID
+    (before,) = body["others"]
+    assert before["symptom"].endswith("-1") and before["conclusion"] != "starved-core"
+
+
+def test_an_empty_store_is_an_error_that_says_what_to_do(tmp_path: Path, here: Run) -> None:
+    done = here("diagnose", "--store", tmp_path)
+    assert done.returncode == 3 and "necroscope record" in done.stderr
+
+
+def test_a_damaged_segment_is_told_and_left_out(tmp_path: Path, here: Run, body_of: Document) -> None:
+    recorded = moments()
+    first = sealed_segment(tmp_path, recorded[:21])
+    anchor = anchor_at(recorded[20].time_ns, UTC_NS - BEGIN_NS)
+    sealed_segment(tmp_path, recorded[20:], [RESET], anchor=anchor)
+    for file in first.folder.rglob("*.parquet"):
+        file.write_bytes(b"PAR1 and then nothing")
+    body = body_of("diagnose", "--store", tmp_path, exit_code=1)
+    assert body["diagnosis"]["conclusion"] == "starved-core"
+    assert body["damaged"], "what could not be read is named"
+
+
+@pytest.mark.parametrize("broken", ["a file", "no permission", "nothing"])
+def test_doctor_does_without_a_store_it_cannot_read(broken: str, tmp_path: Path, necroscope: Run) -> None:
+    store = tmp_path / "store"
+    if broken == "a file":
+        store.write_text("not a store")
+    elif broken == "no permission":
+        (store / "node").mkdir(parents=True)
+        store.chmod(0)
+    done = necroscope("doctor", "-d", "1s", "--store", store)
+    assert done.returncode in (0, 1), done.stderr
