@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from necroscope.cli.culprit import MOST_WINDOWS
 from necroscope.recording.stored_events import read_events
 from tests.cli.conftest import Document, Run
 from tests.diagnosis.sampled_seconds import Work, sampled_segment
@@ -106,3 +107,21 @@ def test_a_saturated_core_is_looked_at_while_it_was(body_of: Document, tmp_path:
     assert [window["begin"] for window in body["windows"]] == ["2026-04-15T10:00:35.000Z"]
     assert (body["window_seconds"], body["cores"]) == (5, [0])
     assert body["culprit"]["process"] == "kubelet"
+
+
+def test_of_many_windows_the_newest_are_taken(body_of: Document, here: Run, tmp_path: Path) -> None:
+    count = MOST_WINDOWS + 3
+    resets = [event_of("nic-reset", 10 + 8 * number, core=0) for number in range(count)]
+    seconds = range(10 + 8 * count + 30)
+    sampled_segment(tmp_path / "store", lambda *_: {"python": 0.4}, seconds=seconds, events=resets)
+    words = ("culprit", "--store", tmp_path / "store")
+    body = body_of(*words, exit_code=0)
+    assert (len(body["windows"]), len(body["events"]), body["windows_left_out"]) == (MOST_WINDOWS,) * 2 + (3,)
+    assert body["windows"][-1]["end"] == "2026-04-15T10:07:07.000Z", "the newest"
+    assert "3 older windows left out" in " ".join(here(*words).stdout.split())
+
+
+def test_where_all_fit_none_is_left_out(body_of: Document, here: Run, store: Path) -> None:
+    words = ("culprit", "--store", store, "-b", "2026-04-15T10:00:00Z", "-e", "2026-04-15T10:02:30Z")
+    assert body_of(*words, exit_code=1)["windows_left_out"] == 0
+    assert "left out" not in here(*words).stdout

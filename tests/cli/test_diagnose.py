@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ MOMENTS = SECONDS + 1
 FULL = ["idle"] * 20 + ["system"] * 8 + ["idle"] * 12
 RESET = replace(NIC_LINE, time_ns=BEGIN_NS + 28 * SECOND_NS, sequence=7)
 RESET_ID = "nic-reset-20260415T100028.000Z-7"
+RESTART_ID = "unit-restart-20260415T100022.000Z-0"
 
 
 def moments(**changes: Sequence[Any]) -> tuple[Moment, ...]:
@@ -74,6 +76,7 @@ def test_one_event_can_be_asked_for(store: Path, body_of: Document, here: Run) -
     for words, says in (
         (["--around", "nic-reset-20260415T100028.000Z-9"], "no event"),
         (["--around", "14:00"], "not the id of an event"),
+        (["--around", RESTART_ID], "nothing to explain"),
         (["--around", RESET_ID, "-b", "1h"], "two different things"),
     ):
         done = here("diagnose", "--store", store, *words)
@@ -94,6 +97,13 @@ def test_several_stalls_are_all_explained_the_newest_first(tmp_path: Path, body_
     assert body["symptoms"] == 2 and body["diagnosis"]["symptom"] == RESET_ID
     (before,) = body["others"]
     assert before["symptom"].endswith("-1") and before["conclusion"] != "starved-core"
+
+
+def test_an_event_without_counters_around_it_cannot_be_looked_at(tmp_path: Path, here: Run) -> None:
+    segment = sealed_segment(tmp_path, moments(), [RESET])
+    shutil.rmtree(segment.folder / "counters")
+    done = here("diagnose", "--store", tmp_path)
+    assert done.returncode == 3 and RESET_ID in done.stderr
 
 
 def test_an_empty_store_is_an_error_that_says_what_to_do(tmp_path: Path, here: Run) -> None:

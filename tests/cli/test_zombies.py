@@ -105,6 +105,7 @@ def test_those_that_were_freed_are_not_listed(body_of: Document, store: Path) ->
     assert ids == [n for n in range(MINUTES, -1, -1) if n not in (5, 7)]
     assert body["zombies"][-1]["path"] == "/system.slice/ecs.service/0"
     assert body["zombies"][-1]["age_seconds"] == pytest.approx(3599)
+    assert (body["named"]["count"], body["named"]["of"], body["named"]["left_out"]) == (59, 120, 0)
 
 
 def test_without_list_there_is_none(body_of: Document, store: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from necroscope.diagnosis.facts.fact import Facts
 from necroscope.diagnosis.facts.observe import observe
 from necroscope.diagnosis.scene import Scene
-from necroscope.diagnosis.words import words_of
+from necroscope.diagnosis.words import root_words, words_of
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.culprit import Ranking, Suspect
 from necroscope.model.event import Event
@@ -52,6 +52,7 @@ def scene_of(
     core1: Sequence[str] | None = None,
     *,
     culprit: Suspect | None = None,
+    suspects: Sequence[Suspect] = (),
     **sources: Any,
 ) -> Scene:
     """Seconds of two cores, who stands out in the samples, and the values of other sources by name."""
@@ -70,23 +71,25 @@ def scene_of(
         "softirqs": SOFTIRQS,
     }
     series |= {by_name[name]: values for name, values in sources.items()}
-    ranking = Ranking((0,), 5, 60, 1, 100, (culprit,) if culprit else (), culprit)
+    ranking = Ranking((0,), 5, 60, 1, 100, (*([culprit] if culprit else []), *suspects), culprit)
     rank = (lambda *_: ranking) if core0 else None
     return Scene(segment_of(series), (NIC_LINE,), THRESHOLDS, rank)
 
 
-def zombies(*dying: int) -> list[MemoryCgroups]:
-    """So many zombies at every moment, and 240 cgroups in use."""
+def zombies(*dying: int, in_use: int = 240) -> list[MemoryCgroups]:
+    """So many zombies at every moment, and so many cgroups in use."""
     return [
-        MemoryCgroups(HierarchyCount("memory (v1)", 1, 240 + n, 240, n, "/proc/cgroups"), (), None)
+        MemoryCgroups(HierarchyCount("memory (v1)", 1, in_use + n, in_use, n, "/proc/cgroups"), (), None)
         for n in dying
     ]
 
 
-def ledger(*leaked: int, unit: str = "ecs.service", creator: str = "agent") -> list[CgroupLedger]:
+def ledger(
+    *leaked: int, unit: str = "ecs.service", creator: str = "agent", began_ns: int = BEGIN_NS
+) -> list[CgroupLedger]:
     """A ledger that began with the segment, by which a unit leaked so many until every moment."""
     return [
-        CgroupLedger(BEGIN_NS, 0, 0, 0, n, n, (_group(n, unit, creator),) if n else (), (), ())
+        CgroupLedger(began_ns, 0, 0, 0, n, n, (_group(n, unit, creator),) if n else (), (), ())
         for n in leaked
     ]
 
@@ -114,16 +117,17 @@ def tasks(*names: str, core: int = 0) -> list[Processes]:
     return [Processes(1, (Task(77, 77, name, core, 0, 100, f"{name}.service"),)) for name in names]
 
 
-def reclaim(*pages: int, stalls: int = 0) -> list[Reclaim]:
+def reclaim(*pages: int, stalls: int = 0, available: int = 8 << 30) -> list[Reclaim]:
     """Pages that waiting tasks had scanned until every moment."""
     return [
-        Reclaim(0, page, 0, 0, 0, 0, 8 << 30, 16 << 30, stalls * number) for number, page in enumerate(pages)
+        Reclaim(0, page, 0, 0, 0, 0, available, 16 << 30, stalls * number)
+        for number, page in enumerate(pages)
     ]
 
 
-def interrupts(*came: int) -> list[tuple[Interrupt, ...]]:
-    """Interrupts of queue 0 on core 0 until every moment."""
-    return [(Interrupt(39, "eth0-Tx-Rx-0", (CoreCount(0, count),)),) for count in came]
+def interrupts(*came: int, core: int = 0) -> list[tuple[Interrupt, ...]]:
+    """Interrupts of queue 0 that a core took until every moment."""
+    return [(Interrupt(39, "eth0-Tx-Rx-0", (CoreCount(core, count),)),) for count in came]
 
 
 def softirqs(*ran: int) -> list[tuple[CoreSoftirqs, ...]]:
@@ -138,4 +142,5 @@ def facts_of(scene: Scene, event: Event) -> Facts:
 
 def words_of_scene(scene: Scene, event: Event) -> dict[str, str]:
     """What its sentences are made with."""
-    return words_of(scene, observe(scene, event))
+    observed = observe(scene, event)
+    return words_of(scene, observed) | root_words(observed, ())

@@ -6,6 +6,7 @@ import pytest
 
 from necroscope.diagnosis.causes import LinkRule, load_causes
 from necroscope.diagnosis.diagnose import diagnose
+from necroscope.diagnosis.facts.fact import bare
 from necroscope.diagnosis.symptom import KINDS
 from necroscope.model.event import EVENT_KINDS
 from tests.diagnosis.scenes import NIC_LINE, facts_of, scene_of, words_of_scene
@@ -22,7 +23,7 @@ def names_in_rules() -> set[str]:
     names = {n for rule in CAUSES.links for n in (*rule.when, *rule.needs, *rule.may_lack, *rule.supports)}
     names |= {name for rule in CAUSES.rivals for name in rule.out}
     names |= {name for rule in CAUSES.conclusions for name in rule.when}
-    return {name.removeprefix("!") for name in names}
+    return {bare(name) for name in names}
 
 
 def test_every_fact_of_the_rules_is_found_out() -> None:

@@ -82,6 +82,10 @@ def test_the_chain_goes_from_the_leaking_unit_to_the_stalled_queue(tmp_path: Pat
     assert f"{queue.device} queue {queue.queue}" in starved["effect"]
     assert queue.irq_name in words(starved)
     assert {link["strength"] for link in diagnosis["chain"]} <= {"strong", "fair"}
+    leaked = {fact["name"]: fact["value"] for fact in leak["evidence"]}
+    per_start = recorded.incident.loop.cgroups_per_start
+    assert leaked["cgroups leaked per restart"] == pytest.approx(per_start, rel=0.25)
+    assert "written by a program" in diagnosis["verdict"]
 
     culprit = diagnosis["culprit"]
     assert culprit["process"] == recorded.struck.walk.comm

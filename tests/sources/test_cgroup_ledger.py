@@ -22,7 +22,6 @@ from necroscope.sources.cgroup_ledger import (
     parse_memory_cgroup,
 )
 from necroscope.sources.host import Host
-from necroscope.sources.memory_cgroups import HierarchyCount, MemoryCgroups
 
 POD = "/kubepods.slice/kubepods-pod#.slice/cri-containerd-#.scope"
 
@@ -79,10 +78,8 @@ def test_groups_that_look_the_same_are_one() -> None:
 
 def test_older_zombies_are_what_the_kernel_counts_beyond() -> None:
     ledger = CgroupLedger(1, 0, 0, 0, 40, 30, (), (), ())
-    count = HierarchyCount("memory (v1)", 1, 100, 10, 90, "/proc/cgroups")
-    assert older_zombies(MemoryCgroups(count, (), None), ledger) == 50
-    fewer = HierarchyCount("memory (v1)", 1, 49, 10, 39, "/proc/cgroups")
-    assert older_zombies(MemoryCgroups(fewer, (), None), ledger) == 0
+    assert older_zombies(90, ledger) == 50
+    assert older_zombies(39, ledger) == 0
 
 
 def test_it_can_be_recorded_and_read_back() -> None:

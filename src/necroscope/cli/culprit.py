@@ -3,7 +3,8 @@
 necroscope culprit --around nic-reset-20261115T170035.803Z-3425 --cpu 5
 necroscope culprit -b 12h               what all resets of twelve hours have in common
 
-Without --around it looks at all NIC resets of the range, or, where there are none, at all saturated cores.
+Without --around it looks at all NIC resets of the range, or, where there are none, at all saturated cores;
+of more than 50, at the newest.
 Exit code 1 means that something stands out.
 """
 
@@ -32,6 +33,7 @@ from necroscope.recording.stored_events import StoredEvent, events_between, find
 AROUND_NS = (FARTHEST + 60) * SECOND_NS  # an event that lasts may begin before the first quiet second
 KINDS = ("nic-reset", "core-saturated")
 MOST_ROWS = 5  # of each kind
+MOST_WINDOWS = 50  # more do not make it surer what they have in common, and take longer
 TITLES = {"process": "processes", "function": "kernel functions", "pair": "process in function"}
 MARGIN = 36  # for the numbers at the left
 
@@ -44,6 +46,7 @@ class _Case:
     windows: list[Selection]
     ids: list[str]  # of the events
     damaged: list[Damage]
+    left_out: int = 0  # older windows, where there are too many
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +62,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     thresholds = load_thresholds(arguments.config)
     case = _around(arguments) if arguments.around else _in_range(arguments)
     if not case.windows:
-        body = {"culprit": None, "suspects": [], "windows": [], "damaged": tell_damaged(case.damaged)}
+        body: dict[str, Any] = {"culprit": None, "suspects": [], "windows": [], "windows_left_out": 0}
+        body["damaged"] = tell_damaged(case.damaged)
         text = "nothing to explain: no NIC reset and no saturated core there; --around T looks at any moment"
         return Answer(0, {**body, "note": text}, lambda screen: screen.wrap(text))
     begin_ns = min(window.begin_ns for window in case.windows) - AROUND_NS
@@ -90,19 +94,24 @@ def _around(arguments: argparse.Namespace) -> _Case:
 
 
 def _in_range(arguments: argparse.Namespace) -> _Case:
-    """All events of a range that are of the gravest kind there is."""
+    """The newest events of a range that are of the gravest kind there is."""
     chosen: Chosen = choose_range(arguments)
     events = events_between(chosen.segments, chosen.begin_ns, chosen.end_ns, chosen.damaged)
     trouble = [event for event in events if event.event.phase != "done"]
     of_kind = ([event for event in trouble if event.event.kind == kind] for kind in KINDS)
     windows: dict[str, Selection] = {}
+    boot_id, ends_ns = "", dict[tuple[int, ...], int]()
     for event in next((found for found in of_kind if found), []):
         window = _window(arguments, event)
-        windows = {id: w for id, w in windows.items() if w.boot_id == window.boot_id}  # the last boot's
+        if window.boot_id != boot_id:  # only those of the last boot can be compared
+            boot_id, windows, ends_ns = window.boot_id, {}, {}
         # A driver writes several lines about one stall: the first stands for it.
-        if not any(w.cpus == window.cpus and w.end_ns > window.begin_ns for w in windows.values()):
+        if window.begin_ns >= ends_ns.get(window.cpus, window.begin_ns):
             windows[event.id] = window
-    return _Case(chosen.segments, list(windows.values()), list(windows), chosen.damaged)
+            ends_ns[window.cpus] = window.end_ns
+    ids = list(windows)[-MOST_WINDOWS:]
+    newest = [windows[id] for id in ids]
+    return _Case(chosen.segments, newest, ids, chosen.damaged, len(windows) - len(newest))
 
 
 def _window(arguments: argparse.Namespace, event: StoredEvent) -> Selection:
@@ -123,6 +132,7 @@ def _document(ranking: Ranking, host: str, case: _Case) -> dict[str, Any]:
         "host": host,
         "events": case.ids,
         "windows": windows,
+        "windows_left_out": case.left_out,
         "cores": ranking.cores,
         "window_seconds": ranking.window_seconds,
         "quiet_seconds": ranking.quiet_seconds,
@@ -137,9 +147,10 @@ def _what(ranking: Ranking, case: _Case) -> str:
     cores = f"core {','.join(map(str, ranking.cores))}" if ranking.cores else "all cores"
     until = Anchor(0, 0).iso(case.windows[-1].end_ns)
     some = f"{ranking.windows} windows, the last" if ranking.windows > 1 else "the seconds"
+    older = f"; {case.left_out:,} older windows left out" if case.left_out else ""
     return (
         f"{cores}: {some} until {until}; {ranking.window_seconds} s against {ranking.quiet_seconds} "
-        f"quiet ones, {ranking.compared} compared"
+        f"quiet ones, {ranking.compared} compared{older}"
     )
 
 

@@ -21,14 +21,15 @@ from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.cli.times import EventName, Moment, event_name
 from necroscope.diagnosis.diagnose import diagnose
 from necroscope.diagnosis.recorded import recorded_scene
-from necroscope.diagnosis.symptom import symptom_events
-from necroscope.errors import UsageError
+from necroscope.diagnosis.symptom import KINDS, symptom_events
+from necroscope.errors import CannotLookError, UsageError
 from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Store
 from necroscope.recording.stored_events import StoredEvent, find_event
 
+EXPLAINED = [kind for kinds in KINDS for kind in kinds]
 MOST = 8  # symptoms of a range that are diagnosed, the newest first
 AROUND_NS = 600 * 10**9
 
@@ -50,6 +51,9 @@ def run(arguments: argparse.Namespace) -> Answer:
     events = read_events_of(chosen)
     wanted = _wanted(arguments.around, events)
     diagnoses = _diagnose_all(chosen, wanted[:MOST], thresholds)
+    if wanted and not diagnoses:
+        what = f"of the time around {wanted[0].id} there are no counters"
+        raise CannotLookError(what, hint="necroscope timeline shows what there is")
     utc = Anchor(0, 0)
     begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
     body = {
@@ -83,7 +87,10 @@ def _set_range_around(arguments: argparse.Namespace) -> None:
 def _wanted(around: EventName | None, events: Sequence[StoredEvent]) -> list[StoredEvent]:
     """The symptoms to explain, the newest first."""
     if around:
-        return [stored for stored in events if stored.id == around.id]
+        named = [stored for stored in events if stored.id == around.id]
+        if any(stored.event.kind not in EXPLAINED for stored in named):
+            raise UsageError(f"{around.id} is nothing to explain", hint=f"what is: {', '.join(EXPLAINED)}")
+        return named
     by_event = {stored.event: stored for stored in events}
     return [by_event[event] for event in symptom_events([stored.event for stored in events])]
 
@@ -97,8 +104,7 @@ def _diagnose_all(chosen: Chosen, wanted: Sequence[StoredEvent], thresholds: Thr
 def _text(screen: Screen, head: str, diagnoses: Sequence[Diagnosis], symptoms: int) -> Iterator[str]:
     yield screen.paint(screen.wrap(head), "bold")
     if not diagnoses:
-        nothing = "nothing to explain: no NIC reset, no core in the kernel for seconds, no leak"
-        yield screen.wrap("no counters are left of the time around it" if symptoms else nothing)
+        yield screen.wrap("nothing to explain: no NIC reset, no core in the kernel for seconds, no leak")
         return
     yield from diagnosis_lines(screen, diagnoses[0])
     if len(diagnoses) > 1:
@@ -106,5 +112,5 @@ def _text(screen: Screen, head: str, diagnoses: Sequence[Diagnosis], symptoms: i
         yield screen.paint("Before that", "bold")
         for one in diagnoses[1:]:
             yield screen.wrap(f"- {one.verdict} [{one.symptom}]", 2, 4)
-    if symptoms > len(diagnoses):
-        yield screen.wrap(f"{symptoms - len(diagnoses)} more in this range; -b and -e choose a shorter one")
+    if symptoms > MOST:
+        yield screen.wrap(f"{symptoms - MOST} more in this range; -b and -e choose a shorter one")

@@ -12,7 +12,7 @@ from necroscope.model.culprit import Suspect
 from necroscope.model.diagnosis import Diagnosis, Link, Rival
 from necroscope.model.finding import Evidence
 
-EVIDENCE_SHOWN = 6  # of a link; --json has all of it
+EVIDENCE_SHOWN = 10  # of a link; --json has all of it
 
 
 def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from necroscope.cli.arguments import add_store, folder, look_duration
 from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
 from necroscope.cli.screen import Screen, progress_bar
 from necroscope.cli.value_text import value_text
-from necroscope.diagnosis.now import diagnose_look, diagnose_recorded
+from necroscope.diagnosis.now import diagnose_now
 from necroscope.errors import CannotLookError, NecroscopeError
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.examine import examine
@@ -79,12 +79,12 @@ def _diagnose(
     damaged: list[Damage] = []
     try:
         recorded = Store(store).segments() if store else []
-        found = diagnose_recorded(recorded, segment, thresholds, damaged)
-        left_out = [damage.error for damage in damaged]
-    except NecroscopeError as error:  # a store that is not ours to read, or broken: the look itself is whole
-        found, left_out = None, [error]
-    rows = [NotChecked("recordings", error.what, error.hint, ("diagnosis",)) for error in left_out]
-    return found or diagnose_look(segment, thresholds), rows
+        errors = []
+    except NecroscopeError as error:  # a store that is not ours to read: the look itself is whole
+        recorded, errors = [], [error]
+    found = diagnose_now(segment, recorded, thresholds, damaged)
+    errors += [damage.error for damage in damaged]
+    return found, [NotChecked("recordings", error.what, error.hint, ("diagnosis",)) for error in errors]
 
 
 def _document(segment: Segment, examination: Examination, diagnosis: Diagnosis | None) -> dict[str, Any]:

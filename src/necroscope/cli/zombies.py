@@ -2,7 +2,7 @@
 
 necroscope zombies                       look for ten seconds, or ask the recorder that runs
 necroscope zombies --watch --by creator
-necroscope zombies --list --json
+necroscope zombies --list --json         names those that the ledger can name, and says how many of all
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from necroscope.cli.zombies_text import summary_line, zombies_text
 from necroscope.diagnosis.zombies.zombie_report import ZombieReport, zombie_report
 from necroscope.errors import UsageError
 from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.sources.cgroup_ledger import LEAKS_KEPT
 
 INTERRUPTED = 130
 LOOK_SECONDS = 10.0
@@ -42,7 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by", choices=("path", "creator", "unit"), default="unit", help="add up by this (default unit)"
     )
-    parser.add_argument("--list", action="store_true", help="every single zombie that the ledger knows")
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help=f"name n of m zombies: a reading of the ledger names the newest {LEAKS_KEPT} of the new ones",
+    )
     parser.add_argument(
         "--root", type=folder, default=Path("/"), help="look at another root: a container's /host"
     )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from necroscope.cli.zombies_named import NamedZombies, named_zombies
 from necroscope.diagnosis.zombies.ledger_shares import By, shares_by
 from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Wall
 from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
 from necroscope.recording.clock import Anchor
-from necroscope.sources.cgroup_ledger import Leak
 from necroscope.sources.zombie_pins import ZombiePins
 
 
 def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, Any]:
     """The body of --json."""
     seen, count = report.seen, report.seen.counts.memory
+    named = named_zombies(report)
     return {
         "host": asdict(seen.labels),
         "time": Anchor(0, 0).iso(seen.time_ns),
@@ -29,7 +29,8 @@ def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, 
         "is_alarming": report.is_alarming,
         "leak_rate": _trend(report.rate, MINUTE, "cgroups/min"),
         "ledger": _ledger(report, by),
-        "zombies": _leaks(report, seen.leaks) if seen.leaks is not None else None,
+        "zombies": _leaks(report, named) if seen.leaks is not None else None,
+        "named": _named(named),
         "pins": _pins(seen.pins.value),
         "costs": {
             "memory": {
@@ -74,6 +75,7 @@ def _ledger(report: ZombieReport, by: By) -> dict[str, Any] | None:
         "dying": ledger.dying,
         "zombies": ledger.zombies,
         "older": report.older,
+        "beyond_kernel": max(ledger.dying - report.seen.dying_at_ledger, 0),
         "lost_events": ledger.lost,
         "untracked": ledger.untracked,
         "freed_older": ledger.freed_older,
@@ -82,11 +84,22 @@ def _ledger(report: ZombieReport, by: By) -> dict[str, Any] | None:
     }
 
 
-def _leaks(report: ZombieReport, leaks: Sequence[Leak]) -> list[dict[str, Any]]:
-    """Every zombie, the newest first."""
+def _leaks(report: ZombieReport, named: NamedZombies | None) -> list[dict[str, Any]]:
+    """The zombies that have a name, the newest first."""
     now_ns = report.seen.ledger_time_ns
-    rows = sorted(leaks, key=lambda leak: -leak.removed_ns)
+    rows = named.leaks if named else ()
     return [{**leak._asdict(), "age_seconds": round((now_ns - leak.removed_ns) / 1e9, 3)} for leak in rows]
+
+
+def _named(named: NamedZombies | None) -> dict[str, Any] | None:
+    if named is None:
+        return None
+    return {
+        "count": len(named.leaks),
+        "of": named.of,
+        "left_out": named.left_out,
+        "reason": named.reason,
+    }
 
 
 def _pins(pins: ZombiePins | None) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from necroscope.cli.screen import Screen
 from necroscope.cli.value_text import value_text
+from necroscope.cli.zombies_named import NamedZombies, named_zombies
 from necroscope.diagnosis.zombies.ledger_shares import By, LedgerShare, shares_by
 from necroscope.diagnosis.zombies.trend import FEWEST_POINTS, Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
@@ -13,7 +14,7 @@ from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Cost, Outlook, Wal
 from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
 from necroscope.model.finding import Evidence
 from necroscope.recording.clock import Anchor
-from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, Leak
+from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, CgroupLedger
 from necroscope.sources.zombie_pins import ZombiePins
 
 MOST_LISTED = 100
@@ -49,9 +50,9 @@ def zombies_text(screen: Screen, report: ZombieReport, by: By, seconds: float) -
             yield ""
             yield screen.paint(head, "bold")
             yield screen.table(rows)
-    if seen.leaks is not None:
+    if named := named_zombies(report):
         yield ""
-        yield from _list(screen, report, seen.leaks)
+        yield from _list(screen, report, named)
     if report.not_checked:
         yield ""
         yield screen.paint("Not checked", "bold")
@@ -115,12 +116,22 @@ def _counts(report: ZombieReport) -> Iterator[tuple[str, str]]:
         settled = f"{ledger.zombies:,} of them for {SETTLED_SECONDS} s or longer"
         yield "  known to the ledger", f"{ledger.dying:,}, removed in the last {age}, {settled}"
         yield "  older than it", f"{report.older:,}"
-        if ledger.lost:
-            yield "  events lost", f"{ledger.lost:,}: the counts of the ledger are too low by as many"
-        if ledger.untracked:
-            yield "  not listed", f"{ledger.untracked:,}: too many at once, counted in their group only"
+        yield from _doubts(report, ledger)
     over = f", over {span_text(report.rate.seconds)}" if report.rate else ""
     yield "zombies added", f"{_rate(report.rate)}{over}"
+
+
+def _doubts(report: ZombieReport, ledger: CgroupLedger) -> Iterator[tuple[str, str]]:
+    beyond = ledger.dying - report.seen.dying_at_ledger
+    if ledger.lost:
+        yield "  events lost", f"{ledger.lost:,}: the counts of the ledger are off by up to as many"
+    if beyond > 0:
+        why = (
+            "releases may be among the lost events" if ledger.lost else "they were read at different moments"
+        )
+        yield "  beyond the kernel's", f"the ledger counts {beyond:,} more dying than the kernel does: {why}"
+    if ledger.untracked:
+        yield "  not listed", f"{ledger.untracked:,}: too many at once, counted in their group only"
 
 
 def _shares(screen: Screen, shares: Sequence[LedgerShare], head: str) -> Iterator[str]:
@@ -215,9 +226,11 @@ def _reached(wall: Wall) -> str:
             return "not known: no cost has a level here"
 
 
-def _list(screen: Screen, report: ZombieReport, leaks: Sequence[Leak]) -> Iterator[str]:
-    rows = sorted(leaks, key=lambda leak: -leak.removed_ns)
-    yield screen.paint(f"{len(rows):,} zombies by name, the newest first", "bold")
+def _list(screen: Screen, report: ZombieReport, named: NamedZombies) -> Iterator[str]:
+    rows = named.leaks
+    yield screen.paint(screen.wrap(f"{len(rows):,} of {named.of:,} zombies named, the newest first"), "bold")
+    if named.reason:
+        yield screen.wrap(named.reason, 2, 2)
     for leak in rows[:MOST_LISTED]:
         age = span_text((report.seen.ledger_time_ns - leak.removed_ns) / 1e9)
         made = _who(leak.creator, leak.creator_pid, leak.creator_unit)

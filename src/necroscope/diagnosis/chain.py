@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope.diagnosis.causes import LinkRule, load_causes
-from necroscope.diagnosis.facts.fact import Facts, Words, all_hold, evidence_of, holds
+from necroscope.diagnosis.facts.fact import Facts, Words, all_hold, bare, evidence_of, holds
 from necroscope.model.diagnosis import Link, Strength
 
 # Where a chain ends, by what is felt there.
@@ -60,15 +60,15 @@ def _strength(rule: LinkRule, facts: Facts) -> Strength:
     if any(facts[name].holds is None for name in rule.may_lack):
         return Strength.WEAK
     seen = [holds(facts, name) for name in rule.supports]
-    if False not in seen and (True in seen or not seen):
-        return Strength.STRONG
-    return Strength.FAIR if True in seen or None in seen else Strength.WEAK
+    if False in seen:
+        return Strength.FAIR if True in seen else Strength.WEAK
+    return Strength.STRONG if True in seen else Strength.FAIR
 
 
 def _missing(looked: Sequence[LinkRule], facts: Facts, words: Words) -> list[str]:
     """What should have led on, and why it could not be seen."""
     names = (name for rule in looked for name in rule.needs if holds(facts, name) is None)
-    unknown = list(dict.fromkeys(facts[name.removeprefix("!")].unknown for name in names))
+    unknown = list(dict.fromkeys(facts[bare(name)].unknown for name in names))
     texts = [rule.missing.format_map(words) for rule in looked if rule.missing]
     why = f" ({'; '.join(unknown)})" if unknown else ""
     return [f"{text}{why}" for text in texts] or unknown

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from necroscope.diagnosis.causes import load_causes
 from necroscope.diagnosis.chain import find_chain
 from necroscope.diagnosis.facts.fact import Facts, all_hold
 from necroscope.diagnosis.facts.observe import observe
 from necroscope.diagnosis.ruled_out import weigh_rivals
 from necroscope.diagnosis.scene import Scene
-from necroscope.diagnosis.words import words_of
+from necroscope.diagnosis.words import root_words, words_of
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
 from necroscope.model.examination import NotChecked
@@ -19,6 +21,7 @@ def diagnose(scene: Scene, event: Event) -> Diagnosis:
     observed = observe(scene, event)
     facts, words = observed.facts, words_of(scene, observed)
     chain = find_chain(event.kind, facts, words)
+    words |= root_words(observed, chain.links)
     rivals = weigh_rivals(event.kind, facts, words)
     conclusion = next(
         rule for rule in load_causes().conclusions if event.kind in rule.of and all_hold(facts, rule.when)
@@ -33,12 +36,14 @@ def diagnose(scene: Scene, event: Event) -> Diagnosis:
         culprit=observed.accused.culprit,
         ruled_out=rivals.out,
         standing=rivals.standing,
-        not_checked=(*rivals.not_checked, *_unknown(facts)),
+        not_checked=_not_checked(rivals.not_checked, facts),
         advice=tuple(step for step in advice if step),
     )
 
 
-def _unknown(facts: Facts) -> tuple[NotChecked, ...]:
-    """The facts that could not be told, each reason once."""
-    reasons = dict.fromkeys(fact.unknown for fact in facts.values() if fact.holds is None and fact.unknown)
-    return tuple(NotChecked("facts", reason, "", ("diagnosis",)) for reason in reasons)
+def _not_checked(rivals: Sequence[NotChecked], facts: Facts) -> tuple[NotChecked, ...]:
+    """What could not be told: explanations that could not be weighed, and each other reason once."""
+    said = " ".join(row.reason for row in rivals)
+    unknown = dict.fromkeys(fact.unknown for fact in facts.values() if fact.holds is None)
+    rest = [reason for reason in unknown if reason and reason not in said]
+    return (*rivals, *(NotChecked("diagnosis", reason, "", ("diagnosis",)) for reason in rest))

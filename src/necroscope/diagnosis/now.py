@@ -7,39 +7,55 @@ from collections.abc import Sequence
 from necroscope.diagnosis.diagnose import diagnose
 from necroscope.diagnosis.recorded import recorded_scene
 from necroscope.diagnosis.scene import Scene
-from necroscope.diagnosis.symptom import symptom_events
+from necroscope.diagnosis.symptom import KINDS, symptom_events
 from necroscope.findings.thresholds import Thresholds
 from necroscope.findings.watch import Watch
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
 from necroscope.recording.segment import Segment
 from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import events_between
+from necroscope.recording.stored_events import StoredEvent, events_between
 
 HOUR_NS = 3600 * 10**9
+SAME_NS = 2 * 10**9  # a recorder and a look do not put a line at quite the same time
 NO_SAMPLES = "nothing samples the cores while doctor looks; necroscope record does all the time"
 
 
-def diagnose_recorded(
-    segments: Sequence[StoredSegment], now: Segment, thresholds: Thresholds, damaged: list[Damage]
+def diagnose_now(
+    look: Segment, recorded: Sequence[StoredSegment], thresholds: Thresholds, damaged: list[Damage]
 ) -> Diagnosis | None:
-    """Why the newest trouble that a recorder of this boot saw happened, if it is not long ago."""
-    own = [s for s in segments if s.boot_id and s.boot_id == now.labels.boot_id]
-    end_ns = now.end_ns + now.anchor.offset_ns
-    recent_ns = int(thresholds["nic-reset.critical_hours"] * HOUR_NS)
-    events = events_between(own, end_ns - recent_ns, end_ns, damaged)
-    by_event = {stored.event: stored for stored in events}
-    for event in symptom_events(list(by_event))[:1]:
-        if scene := recorded_scene(own, by_event[event], thresholds, damaged):
-            return diagnose(scene, event)
+    """Why the newest trouble happened: of the look itself, or of what a recorder of this boot has.
+
+    What a recorder has comes with samples and minutes of history, and is preferred where both saw the same.
+    """
+    events = _events_of(look, thresholds)
+    seen = next(iter(symptom_events(events)), None)
+    stored = _newest_stored(look, recorded, thresholds, damaged)
+    if stored and not (seen and _is_later(seen, stored.event)):
+        scene = recorded_scene(recorded, stored, thresholds, damaged)
+        if scene:
+            return diagnose(scene, stored.event)
+    if seen:
+        return diagnose(Scene(look, tuple(events), thresholds, why_no_samples=NO_SAMPLES), seen)
     return None
 
 
-def diagnose_look(look: Segment, thresholds: Thresholds) -> Diagnosis | None:
-    """Why what happened during a look happened; what is older was not looked at."""
-    events = _events_of(look, thresholds)
-    scene = Scene(look, tuple(events), thresholds, why_no_samples=NO_SAMPLES)
-    return next((diagnose(scene, event) for event in symptom_events(events)), None)
+def _newest_stored(
+    look: Segment, recorded: Sequence[StoredSegment], thresholds: Thresholds, damaged: list[Damage]
+) -> StoredEvent | None:
+    own = [s for s in recorded if s.boot_id and s.boot_id == look.labels.boot_id]
+    end_ns = look.end_ns + look.anchor.offset_ns
+    recent_ns = int(thresholds["nic-reset.critical_hours"] * HOUR_NS)
+    by_event = {one.event: one for one in events_between(own, end_ns - recent_ns, end_ns, damaged)}
+    return next((by_event[event] for event in symptom_events(list(by_event))), None)
+
+
+def _is_later(seen: Event, stored: Event) -> bool:
+    """Whether what we saw is graver or newer than what is stored, and not the same."""
+    kinds = [kind for group in KINDS for kind in group]
+    if kinds.index(seen.kind) != kinds.index(stored.kind):
+        return kinds.index(seen.kind) < kinds.index(stored.kind)
+    return seen.time_ns > stored.time_ns + SAME_NS
 
 
 def _events_of(look: Segment, thresholds: Thresholds) -> list[Event]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from necroscope.diagnosis.causes import load_causes
-from necroscope.diagnosis.facts.fact import Facts, Words, all_hold, evidence_of
+from necroscope.diagnosis.facts.fact import Facts, Words, all_hold, bare, evidence_of
 from necroscope.model.diagnosis import Rival
 from necroscope.model.examination import NotChecked
 
@@ -28,8 +28,8 @@ def weigh_rivals(kind: str, facts: Facts, words: Words) -> Rivals:
         evidence = evidence_of(facts, rule.out)
         is_out = all_hold(facts, rule.out)
         if is_out is None:
-            unknown = [facts[name.removeprefix("!")].unknown for name in rule.out]
-            reason = "; ".join(dict.fromkeys(filter(None, unknown)))
+            unknown = [facts[bare(name)].unknown for name in rule.out if facts[bare(name)].holds is None]
+            reason = "; ".join(dict.fromkeys(unknown))
             hint = "record this node as root: necroscope record"
             not_checked.append(NotChecked(rule.id, reason, hint, ("diagnosis",)))
         elif is_out:

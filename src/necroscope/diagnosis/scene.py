@@ -40,8 +40,12 @@ class Scene:
     def value_at(self, source: Source[T], time_ns: int) -> T | None:
         """What a source said last before a time, or first after it where it had not been read yet."""
         series = self.segment.series(source)
-        before = [timed for timed in series if timed.time_ns <= time_ns]
-        return (before[-1] if before else series[0]).value if series else None
+        return self.value_before(source, time_ns) or (series[0].value if series else None)
+
+    def value_before(self, source: Source[T], time_ns: int) -> T | None:
+        """What a source said last before a time."""
+        before = [timed.value for timed in self.segment.series(source) if timed.time_ns <= time_ns]
+        return before[-1] if before else None
 
     def why_not(self, source: Source[T]) -> str:
         """Why a source gave nothing."""

@@ -34,6 +34,11 @@ class Symptom:
         """What kind of event it is."""
         return self.event.kind
 
+    def has_most_of(self, begin_ns: int, end_ns: int) -> bool:
+        """Whether most of an interval lies in its seconds."""
+        inside_ns = min(end_ns, self.end_ns) - max(begin_ns, self.begin_ns)
+        return inside_ns * 2 >= end_ns - begin_ns
+
 
 def symptom_events(events: Sequence[Event]) -> list[Event]:
     """The events worth explaining, the newest first: one for each stall, all of the gravest kind."""
@@ -48,8 +53,8 @@ def symptom_of(scene: Scene, event: Event) -> Symptom:
     """The seconds before an event; those that it lasted, where it has a length."""
     window_ns = int(scene.limit("diagnosis.window_seconds") * 1e9)
     if event.kind == "core-saturated":
-        length_ns = int((event.seconds or 0) * 1e9)
-        return Symptom(event, event.time_ns, event.time_ns + min(max(length_ns, window_ns), LONGEST_NS))
+        length_ns = int((event.seconds or 0) * 1e9) or window_ns
+        return Symptom(event, event.time_ns, event.time_ns + min(length_ns, LONGEST_NS))
     stalled_ns = int((event.stall_seconds or 0) * 1e9)
     return Symptom(event, event.time_ns - min(max(window_ns, stalled_ns), LONGEST_NS), event.time_ns)
 

@@ -69,7 +69,7 @@ def _finding(
         Evidence("a zombie after", SETTLED_SECONDS, "seconds", WHERE),
     ]
     if count:
-        older = older_zombies(count, span.after.value)
+        older = older_zombies(count.memory.dying, span.after.value)
         evidence.append(Evidence("zombies from before the look", older, "cgroups", count.memory.read_from))
     if span.after.value.lost:
         evidence.append(Evidence("events lost", span.after.value.lost, "events", WHERE))

@@ -2,8 +2,9 @@
 
 Reads    the tracepoints cgroup_mkdir, cgroup_rmdir and cgroup_release, in a tracefs instance of its own
 Needs    root, tracefs, Linux 4.15 or newer, the host's PID namespace
-Costs    nothing while no cgroup comes or goes; at 1,000 a second 0.9 % of a core (measured). 256 KiB of
-         kernel memory a core. At most 16 MiB of ours: 100,000 cgroups are remembered, the rest is counted
+Costs    nothing while no cgroup comes or goes; at 1,000 a second 0.9 % of a core (measured). 8 MiB of
+         kernel memory, or 256 KiB a core if that is more. At most 16 MiB of ours: 100,000 cgroups are
+         remembered, the rest is counted
 
 A thread of the Rust core wakes when a cgroup is made or removed and looks at once who did it. A process
 that has ended by then has the name that the kernel remembers, or none, and no unit. The instance is called
@@ -25,7 +26,6 @@ from necroscope._native import CgroupTrace
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.hierarchies import find_hierarchy
 from necroscope.sources.host import Host, absence_of, whole_lines
-from necroscope.sources.memory_cgroups import MemoryCgroups
 from necroscope.sources.processes import parse_unit
 from necroscope.sources.source import Read, Source
 
@@ -112,9 +112,9 @@ def owner_of(group: LedgerGroup) -> str:
     return named[-1] if named else group.creator_unit or group.creator
 
 
-def older_zombies(count: MemoryCgroups, ledger: CgroupLedger) -> int:
-    """Zombies from before the ledger began: what the kernel counts beyond those that it knows."""
-    return max(count.memory.dying - ledger.dying, 0)
+def older_zombies(dying: int, ledger: CgroupLedger) -> int:
+    """Zombies from before the ledger began: what the kernel counts as dying beyond those that it knows."""
+    return max(dying - ledger.dying, 0)
 
 
 def open_cgroup_ledger(host: Host) -> Read[CgroupLedger]:

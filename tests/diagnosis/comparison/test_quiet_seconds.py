@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -67,3 +69,20 @@ def test_around_several_windows_no_second_is_counted_twice(segments: list[Stored
     assert starts == sorted(starts) and len(starts) > 80
     assert all(later - start >= SECOND_NS for start, later in pairwise(starts))
     assert not any(begin < start + SECOND_NS and start < end for begin, end in spans for start in starts)
+
+
+def test_a_long_disturbance_hides_all_that_it_covers(segments: list[StoredSegment]) -> None:
+    """Short ones that begin later and end sooner do not end it."""
+    saturated = event_of("core-saturated", 5, core=0, seconds=30.0)
+    within = [event_of("nic-reset", second) for second in (12, 14, 20)]
+    assert quiet(segments, saturated, *within) == ALL - {*range(5, 36)}
+
+
+def test_hundreds_of_windows_without_a_quiet_second_take_no_minutes(segments: list[StoredSegment]) -> None:
+    """Every second of an hour is a window's or an event's: all of ten minutes around each are tried."""
+    whole = replace(segments[0], end_ns=segments[0].begin_ns + 3600 * SECOND_NS)
+    windows = [range(second, second + 12) for second in range(0, 3600, 12)]
+    events = [event_of("nic-reset", second) for second in range(0, 3600, 12)]
+    began = time.process_time()
+    assert quiet([whole], *events, windows=windows) == set()
+    assert time.process_time() - began < 3

@@ -2,9 +2,8 @@
 //!
 //! Bounds, for a node that leaks without end: `MOST_ENTRIES` cgroups are remembered one by one, with
 //! `MOST_PART_BYTES` of what is their own in their paths; further ones only count. With the groups and the
-//! names that is less than 16 MiB.
-
-use std::collections::VecDeque;
+//! names that is less than 16 MiB. Only what was a zombie at the last snapshot can be told as freed by the next,
+//! so that there are never more of these than entries.
 
 use super::fold::{fold, unfold};
 use super::interned::Interned;
@@ -17,7 +16,6 @@ const MOST_PART_BYTES: usize = 3 << 20;
 /// Groups that nothing belongs to any more are kept until the list is full, and then the newest of them.
 const IDLE_GROUPS_KEPT: usize = 500;
 const ROOM_EVERY_NS: u64 = 60_000_000_000;
-const MOST_FREED: usize = 1024;
 /// Stands for all patterns that found no place; the parts of a path are then all of it.
 const OTHER: &[u8] = b"#";
 const NOBODY: u16 = 0;
@@ -143,7 +141,7 @@ pub struct Book {
     patterns: Interned<Vec<u8>>,
     keys: Interned<Key>,
     totals: Vec<Totals>,
-    freed: VecDeque<u64>,
+    freed: Vec<u64>,
     lost: u64,
     freed_older: u64,
     now_ns: u64,
@@ -161,7 +159,7 @@ impl Default for Book {
             patterns: Interned::new(OTHER.to_vec()),
             keys: Interned::new((0, NOBODY, NOBODY)),
             totals: vec![Totals::default()],
-            freed: VecDeque::new(),
+            freed: Vec::new(),
             lost: 0,
             freed_older: 0,
             now_ns: 0,
@@ -251,7 +249,7 @@ impl Book {
             zombies: self.totals.iter().map(Totals::all_zombies).sum(),
             groups: order.iter().take(wanted.groups).map(|&group| self.describe(group)).collect(),
             leaks,
-            freed: std::mem::take(&mut self.freed).into(),
+            freed: std::mem::take(&mut self.freed),
         };
         for totals in &mut self.totals {
             totals.untracked_before = totals.untracked;
@@ -366,10 +364,7 @@ impl Book {
         totals.dying -= 1;
         if entry.is_zombie {
             totals.zombies -= 1;
-            if self.freed.len() == MOST_FREED {
-                self.freed.pop_front();
-            }
-            self.freed.push_back(id);
+            self.freed.push(id);
         }
     }
 

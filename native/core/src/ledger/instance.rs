@@ -12,8 +12,10 @@ const PREFIX: &str = "necroscope-";
 /// The service's own, see its unit file.
 const PREPARED: &str = "necroscope";
 const EVENTS: [&str; 3] = ["cgroup_mkdir", "cgroup_rmdir", "cgroup_release"];
-/// An event takes 60 bytes and the path: some 2,000 of them, of every core, while we do not get to run.
-const BUFFER_KB: &str = "256";
+/// Of kernel memory for all cores together, and for each at least and at most. An event takes 60 bytes and the
+/// path; when a hundred thousand zombies are freed at once, one core tells of them all within a second or two.
+const ALL_BUFFERS_KB: usize = 8 << 10;
+const BUFFER_KB: (usize, usize) = (256, 4 << 10);
 /// Instances start with the options that somebody has set for the whole machine; these are what we parse.
 const OPTIONS: [&str; 10] = [
     "context-info",
@@ -64,7 +66,9 @@ impl Instance {
 
     fn set_up(&self, hierarchy: u32) -> io::Result<()> {
         self.write("trace_clock", "mono")?;
-        self.write("buffer_size_kb", BUFFER_KB)?;
+        let cores = fs::read_dir(self.path.join("per_cpu")).map_or(1, Iterator::count).max(1);
+        let buffer_kb = (ALL_BUFFERS_KB / cores).clamp(BUFFER_KB.0, BUFFER_KB.1);
+        self.write("buffer_size_kb", &buffer_kb.to_string())?;
         for option in OPTIONS {
             let _ = self.write("trace_options", option); // not all kernels know all of them
         }

@@ -9,8 +9,8 @@ core was not captured, and is no quiet second.
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections.abc import Iterator, Sequence
+from bisect import bisect, bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 
 from necroscope.model.event import Event
 from necroscope.recording.store import StoredSegment
@@ -30,15 +30,11 @@ def quiet_seconds(
 ) -> list[int]:
     """Where the quiet seconds around some windows begin, in order; all times on the recording's clock."""
     recorded = _recorded(segments)
-    taken = sorted([*windows, *_disturbed(events, cores)])
+    taken = _merged([*windows, *_disturbed(events, cores)])
     chosen: list[Span] = []
     for start_ns in _nearest_first(windows):
         second = start_ns, start_ns + SECOND_NS
-        if (
-            any(begin_ns <= second[0] and second[1] <= end_ns for begin_ns, end_ns in recorded)
-            and not any(_overlap(second, span) for span in taken)
-            and _is_free(second, chosen)
-        ):
+        if _is_within(second, recorded) and not _touches(second, taken) and not _touches(second, chosen):
             chosen.insert(bisect(chosen, second), second)
             if len(chosen) == MOST:
                 break
@@ -65,25 +61,32 @@ def _disturbed(events: Sequence[Event], cores: Sequence[int]) -> Iterator[Span]:
 
 def _recorded(segments: Sequence[StoredSegment]) -> list[Span]:
     """The stretches with samples; segments that follow each other are one."""
-    own = sorted(
+    own = [
         (segment.begin_ns - segment.offset_ns, segment.end_ns - segment.offset_ns)
         for segment in segments
         if segment.has_profile
-    )
-    spans: list[Span] = []
-    for begin_ns, end_ns in own:
-        if spans and begin_ns - spans[-1][1] <= SEAM_NS:
-            spans[-1] = spans[-1][0], max(spans[-1][1], end_ns)
+    ]
+    return _merged(own, SEAM_NS)
+
+
+def _merged(spans: Iterable[Span], seam_ns: int = 0) -> list[Span]:
+    """Spans in order, of which none overlaps another: a long one may have begun before many short ones."""
+    merged: list[Span] = []
+    for begin_ns, end_ns in sorted(spans):
+        if merged and begin_ns - merged[-1][1] <= seam_ns:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end_ns)
         else:
-            spans.append((begin_ns, end_ns))
-    return spans
+            merged.append((begin_ns, end_ns))
+    return merged
 
 
-def _is_free(second: Span, chosen: Sequence[Span]) -> bool:
-    """Whether none of the seconds that are chosen already, in order, overlaps."""
-    place = bisect(chosen, second)
-    return not any(_overlap(second, near) for near in chosen[max(place - 1, 0) : place + 1])
+def _touches(second: Span, spans: Sequence[Span]) -> bool:
+    """Whether a second overlaps one of some spans, which are in order and apart from each other."""
+    place = bisect_left(spans, (second[1],))  # the first that begins too late
+    return place > 0 and spans[place - 1][1] > second[0]
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _is_within(second: Span, spans: Sequence[Span]) -> bool:
+    """Whether a second lies in one of them."""
+    place = bisect_left(spans, (second[0] + 1,))
+    return place > 0 and spans[place - 1][1] >= second[1]

@@ -12,26 +12,35 @@ from necroscope.sources.cores import CORES
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 
 STAT = "/proc/stat"
+GRACE_SECONDS = 0.5  # an interval of ours is never exactly a second
+MOST_OF_STALL = 0.6
+WHICH_CORE = "which core serves the queue: the line or the map does not say, or the interrupt moved"
+OF_CORES = (
+    "core-in-kernel",
+    "core-in-softirq",
+    "core-in-user-space",
+    "core-stolen",
+    "core-free",
+    "core-serves-queue",
+    "other-core-in-kernel",
+)
 
 
 def core_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, Fact]:
     """How the core spent its seconds, and whether its network work waited."""
     core = found.core
     if core is None:
-        names = ("core-in-kernel", "core-in-user-space", "core-free", "core-stolen")
         unknown = Fact(None, unknown=f"what the cores did then ({scene.why_not(CORES)})")
-        facts = dict.fromkeys((*names, "other-core-in-kernel", "core-serves-queue"), unknown)
+        facts = dict.fromkeys(OF_CORES, unknown)
     else:
-        facts = {**_modes(scene, core), **_others(scene, found), "core-serves-queue": _serves(symptom, found)}
-    return {
-        **facts,
-        **_driver(scene, symptom),
-        "softirq-delayed": _delayed(scene, found),
-        "interrupts-unserved": _unserved(core),
-    }
+        serves = _serves(symptom, found)
+        facts = {**_modes(scene, symptom, core), **_others(scene, found), "core-serves-queue": serves}
+    facts |= _driver(scene, symptom)
+    facts |= {"softirq-delayed": _delayed(scene, found), "interrupts-unserved": _unserved(core)}
+    return {**facts, "starvation-seen": _starvation_seen(facts)}
 
 
-def _modes(scene: Scene, core: CoreBefore) -> dict[str, Fact]:
+def _modes(scene: Scene, symptom: Symptom, core: CoreBefore) -> dict[str, Fact]:
     shares = [
         Evidence(f"{mode} share of core {core.core}", round(core.mean(mode), 3), "ratio", STAT)
         for mode in ("system", "softirq", "user", "steal", "idle")
@@ -51,20 +60,32 @@ def _modes(scene: Scene, core: CoreBefore) -> dict[str, Fact]:
         )
         for one in core.runners
     )
-    in_kernel = core.kernel_run_seconds >= scene.limit("diagnosis.starving_seconds") - 0.5
-    busy = core.mean("busy") >= scene.limit("diagnosis.busy_ratio")
+    # A core that runs softirqs is not kept from running them.
+    in_softirq = core.mean("softirq") >= scene.limit("diagnosis.softirq_ratio")
+    in_kernel = core.kernel_run_seconds >= _starving_seconds(scene, symptom) and not in_softirq
     stolen = core.mean("steal") >= scene.limit("diagnosis.steal_ratio")
-    seen = (run, *shares, *runners)
+    busy = core.mean("busy") >= scene.limit("diagnosis.busy_ratio")
+    explained = in_kernel or in_softirq or stolen
     return {
-        "core-in-kernel": Fact(in_kernel, seen),
-        "core-in-user-space": Fact(busy and not in_kernel and not stolen, (*shares, *runners)),
+        "core-in-kernel": Fact(in_kernel, (run, *shares, *runners)),
+        "core-in-softirq": Fact(in_softirq, tuple(shares)),
         "core-stolen": Fact(stolen, tuple(shares)),
-        "core-free": Fact(not busy and not in_kernel and not stolen, tuple(shares)),
+        "core-in-user-space": Fact(busy and not explained, (*shares, *runners)),
+        "core-free": Fact(not busy and not explained, tuple(shares)),
     }
 
 
+def _starving_seconds(scene: Scene, symptom: Symptom) -> float:
+    """How long a core must have been in the kernel to explain a stall: most of it, where that is told."""
+    least = scene.limit("diagnosis.starving_seconds") - GRACE_SECONDS
+    stalled = min(symptom.event.stall_seconds or 0.0, (symptom.end_ns - symptom.begin_ns) / 1e9)
+    return max(least, MOST_OF_STALL * stalled)
+
+
 def _others(scene: Scene, found: Starvation) -> dict[str, Fact]:
-    least = scene.limit("diagnosis.starving_seconds") - 0.5
+    if not found.is_certain:
+        return {"other-core-in-kernel": Fact(None, unknown=WHICH_CORE)}
+    least = scene.limit("diagnosis.starving_seconds") - GRACE_SECONDS
     worst = max(found.others, key=lambda core: core.kernel_run_seconds, default=None)
     if worst is None or worst.kernel_run_seconds < least:
         return {"other-core-in-kernel": Fact(False)}
@@ -91,7 +112,7 @@ def _serves(symptom: Symptom, found: Starvation) -> Fact:
         return Fact(True, tuple(evidence))
     ranked = ", ".join(f"{core.core} ({core.mean('kernel'):.0%} kernel)" for core in found.cores[:5])
     evidence.append(Evidence("candidates, the likeliest first", ranked, "", found.way))
-    return Fact(None, tuple(evidence), "which core serves the queue: the line or the map does not say")
+    return Fact(None, tuple(evidence), WHICH_CORE)
 
 
 def _driver(scene: Scene, symptom: Symptom) -> dict[str, Fact]:
@@ -105,7 +126,7 @@ def _driver(scene: Scene, symptom: Symptom) -> dict[str, Fact]:
         "kernel log",
     )
     waited = event.stall_seconds is not None and event.stall_seconds >= starved_seconds
-    scheduled: bool | None = None
+    scheduled: bool | None = None if event.kind == "nic-reset" else False
     if event.napi_scheduled is not None:
         scheduled = event.napi_scheduled and waited
     cause = next((rule.cause for rule in kernel_log_rules() if rule.id == event.rule), "")
@@ -115,6 +136,16 @@ def _driver(scene: Scene, symptom: Symptom) -> dict[str, Fact]:
         "napi-denied": Fact(event.napi_scheduled is False, (line,)),
         **{f"line-says-{what}": Fact(cause == what, (line,)) for what in ("device", "network", "planned")},
     }
+
+
+def _starvation_seen(facts: dict[str, Fact]) -> Fact:
+    """Whether the driver or a counter shows that network work waited; False: all that can tell deny it."""
+    tellers = [facts[name] for name in ("napi-scheduled", "softirq-delayed", "interrupts-unserved")]
+    told = [fact.holds for fact in tellers if fact.holds is not None]
+    evidence = tuple(one for fact in tellers for one in fact.evidence)
+    if not told:
+        return Fact(None, evidence, "whether the network work of the core waited: nothing can tell")
+    return Fact(True in told, evidence)
 
 
 def _delayed(scene: Scene, found: Starvation) -> Fact:

@@ -21,10 +21,17 @@ Facts = Mapping[str, Fact]
 Words = Mapping[str, str]  # what is put into the sentences of causes.toml
 
 
+def bare(name: str) -> str:
+    """The name of a fact without what asks for its opposite, or allows that it is unknown."""
+    return name.lstrip("!?")
+
+
 def holds(facts: Facts, name: str) -> bool | None:
-    """Whether a fact holds; `!name` asks for the opposite, and what is unknown stays so."""
-    known = facts[name.removeprefix("!")].holds
-    return known if known is None or not name.startswith("!") else not known
+    """Whether a fact holds. `!name` asks for the opposite; `?name` is content if it is not known."""
+    known = facts[bare(name)].holds
+    if known is None:
+        return True if name.startswith("?") else None
+    return not known if name.startswith("!") else known
 
 
 def all_hold(facts: Facts, names: Iterable[str]) -> bool | None:
@@ -35,5 +42,5 @@ def all_hold(facts: Facts, names: Iterable[str]) -> bool | None:
 
 def evidence_of(facts: Facts, names: Iterable[str]) -> tuple[Evidence, ...]:
     """What was seen of some facts, each piece once."""
-    seen = (one for name in names for one in facts[name.removeprefix("!")].evidence)
+    seen = (one for name in names for one in facts[bare(name)].evidence)
     return tuple(dict.fromkeys(seen))

@@ -18,7 +18,7 @@ from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, LedgerGroup
-from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.units import UNITS, Units
 
 LEDGER = "tracefs, cgroup_mkdir/rmdir/release"
@@ -37,41 +37,55 @@ class Leaks:
 
 def leaks(scene: Scene, symptom: Symptom) -> Leaks:
     """Zombies at the symptom, who leaks most, and the unit behind it."""
-    owners = find_owners(scene, symptom.end_ns)
-    loops = find_loops(scene)
-    owner = owners[0] if owners else None
+    owner = _owner(scene, symptom)
+    loops = find_loops(scene, symptom.end_ns)
     loop, way = loop_behind(scene, owner, loops)
+    restarting = loop or next(iter(loops), None)
+    count = scene.value_at(MEMORY_CGROUPS, symptom.end_ns)
     facts = {
         **_zombies(scene, symptom),
         "cgroups-leaked": _leaked(scene, owner),
-        "unit-restarts": _restarts(scene, loop or (loops[0] if loops else None)),
+        "unit-restarts": _restarts(scene, restarting),
         "unit-made-them": _made(scene, owner, loop, way),
         "rates-agree": _agree(scene, owner, loop),
-        "leak-explains-zombies": _explains(scene, symptom, owner),
+        **_explains(scene, symptom, owner),
     }
-    dying = facts["zombies-many"].evidence[0].value if facts["zombies-many"].evidence else None
-    return Leaks(
-        int(dying) if dying is not None else None, owner, loop or (loops[0] if loops else None), facts
-    )
+    return Leaks(count.memory.dying if count else None, owner, restarting, facts)
+
+
+def _owner(scene: Scene, symptom: Symptom) -> Owner | None:
+    """Who leaks most; of a leak that is to be explained, whose it is."""
+    owners = find_owners(scene, symptom.end_ns)
+    event = symptom.event
+    told = [
+        owner for owner in owners if event.kind == "cgroup-leak" and owner.name in (event.unit, event.process)
+    ]
+    return next(iter([*told, *owners]), None)
 
 
 def _zombies(scene: Scene, symptom: Symptom) -> dict[str, Fact]:
     many = scene.limit("zombie-memory-cgroups.warning")
-    now, before = (scene.value_at(MEMORY_CGROUPS, t) for t in (symptom.end_ns, symptom.begin_ns))
-    if now is None or before is None:
-        unknown = Fact(None, unknown=f"zombies ({scene.why_not(MEMORY_CGROUPS)})")
-        return {"zombies-many": unknown, "zombies-before": unknown}
+    now = scene.value_at(MEMORY_CGROUPS, symptom.end_ns)
+    before = scene.value_before(MEMORY_CGROUPS, symptom.begin_ns)
+    unknown = Fact(None, unknown=f"zombies ({scene.why_not(MEMORY_CGROUPS)})")
+    if now is None:
+        return dict.fromkeys(("zombies-many", "zombies-most", "zombies-before"), unknown)
     where = now.memory.read_from
     counts = (
         Evidence("zombies", now.memory.dying, "cgroups", where),
         Evidence("tracked", now.memory.tracked, "cgroups", where),
         Evidence("in use", now.memory.in_use, "cgroups", where),
     )
-    earlier = Evidence("zombies when the stall began", before.memory.dying, "cgroups", where)
     return {
         "zombies-many": Fact(now.memory.dying >= many, counts),
-        "zombies-before": Fact(before.memory.dying >= many, (earlier,)),
+        "zombies-most": Fact(now.memory.dying >= now.memory.in_use, counts),
+        "zombies-before": _before(before, many, where) if before else unknown,
     }
+
+
+def _before(before: MemoryCgroups, many: float, where: str) -> Fact:
+    evidence = Evidence("zombies when the stall began", before.memory.dying, "cgroups", where)
+    return Fact(before.memory.dying >= many, (evidence,))
 
 
 def _leaked(scene: Scene, owner: Owner | None) -> Fact:
@@ -86,6 +100,11 @@ def _leaked(scene: Scene, owner: Owner | None) -> Fact:
             Evidence("leak rate", round(owner.per_minute, 1), "cgroups/min", LEDGER),
             Evidence("former path", owner.group.pattern, "", LEDGER),
             Evidence("made by", _who(owner.group), "", LEDGER),
+            *(
+                (Evidence("events lost, by so many it may be wrong", owner.lost, "events", LEDGER),)
+                if owner.lost
+                else ()
+            ),
         ),
     )
 
@@ -147,15 +166,24 @@ def _agree(scene: Scene, owner: Owner | None, loop: Loop | None) -> Fact:
         leaked = leaked_between(scene, owner.name, begin_ns, end_ns)
         if leaked is not None and restarts >= 3:
             steady.append(leaked / restarts)
+    if not steady:
+        return Fact(None, (seen,), "whether leaks follow restarts: too few in between two readings")
     fits = all(per_restart / FACTOR <= one <= per_restart * FACTOR for one in steady)
     return Fact(per_restart >= 0.5 and fits, (seen,))
 
 
-def _explains(scene: Scene, symptom: Symptom, owner: Owner | None) -> Fact:
-    """Whether this leak is where the zombies come from, or they are older than the ledger."""
+def _explains(scene: Scene, symptom: Symptom, owner: Owner | None) -> dict[str, Fact]:
+    """Whether the zombies come from this leak: it was seen to make most of them, or would have since boot."""
     count = scene.value_at(MEMORY_CGROUPS, symptom.end_ns)
     if owner is None or count is None or not count.memory.dying:
-        return _not_seen(scene)
+        return dict.fromkeys(("leak-explains-zombies", "leak-seen"), _not_seen(scene))
     share = min(owner.leaked / count.memory.dying, 1.0)
+    since_boot = owner.per_minute * symptom.end_ns / 60e9  # the clock begins at boot
     name = f"share of all zombies that {owner.name} leaked since the ledger began"
-    return Fact(share >= 0.5, (Evidence(name, round(share, 3), "ratio", LEDGER),))
+    seen = Evidence(name, round(share, 3), "ratio", LEDGER)
+    at_this_rate = Evidence("leaked since boot, at this rate", round(since_boot), "cgroups", LEDGER)
+    enough = count.memory.dying / 2
+    return {
+        "leak-explains-zombies": Fact(max(owner.leaked, since_boot) >= enough, (seen, at_this_rate)),
+        "leak-seen": Fact(owner.leaked >= enough, (seen,)),
+    }

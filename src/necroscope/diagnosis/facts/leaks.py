@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
@@ -38,6 +39,7 @@ class Owner:
     leaked: int
     minutes: float
     group: LedgerGroup  # the largest
+    lost: int  # events that the ledger never saw
 
     @property
     def per_minute(self) -> float:
@@ -58,15 +60,23 @@ def find_owners(scene: Scene, end_ns: int) -> list[Owner]:
     for group in last.value.groups:
         counted[owner_of(group)].append(group)
     owners = [
-        Owner(name, sum(g.zombies for g in groups), minutes, max(groups, key=lambda g: g.zombies))
+        Owner(
+            name,
+            sum(group.zombies for group in groups),
+            minutes,
+            max(groups, key=lambda group: group.zombies),
+            last.value.lost,
+        )
         for name, groups in counted.items()
     ]
     return sorted((o for o in owners if o.leaked), key=lambda owner: -owner.leaked)
 
 
-def find_loops(scene: Scene) -> list[Loop]:
-    """Units that were started again in this stretch, most often first."""
+def find_loops(scene: Scene, end_ns: int) -> list[Loop]:
+    """Units that were started again before a time, or before the first reading after it; most often first."""
     series = scene.segment.series(UNITS)
+    later = [timed.time_ns for timed in series if timed.time_ns >= end_ns]
+    series = [timed for timed in series if not later or timed.time_ns <= later[0]]
     rises: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for before, after in pairwise(series):
         counts = {unit.name: unit.restarts or 0 for unit in before.value}
@@ -85,13 +95,21 @@ def loop_behind(scene: Scene, owner: Owner | None, loops: list[Loop]) -> tuple[L
     if owner is None:
         return None, ""
     for loop in loops:
-        if loop.unit == owner.name or loop.unit in (owner.group.creator_unit, owner.group.remover_unit):
-            return loop, "its own processes made them"
+        if loop.unit == owner.group.creator_unit or _folded(loop.unit) == _folded(owner.name):
+            return loop, "its own processes made them, or the path names it"
+        if loop.unit == owner.group.remover_unit:
+            return loop, "its own processes removed them"
     for loop in loops:
         per_restart = leaks_per_restart(scene, owner, loop)
         if per_restart and ALIKE <= per_restart <= 1 / ALIKE and loop.restarts >= RESTARTS_TO_TELL:
             return loop, f"one came with each restart; {owner.name or owner.group.creator} made them"
     return None, ""
+
+
+def _folded(unit: str) -> str:
+    """The name of a unit as the ledger has it, where the numbers of an instance are folded."""
+    name, at, instance = unit.partition("@")
+    return f"{name}{at}{re.sub('[0-9]+', '#', instance)}"
 
 
 def leaks_per_restart(scene: Scene, owner: Owner, loop: Loop) -> float | None:

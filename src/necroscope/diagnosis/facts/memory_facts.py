@@ -36,14 +36,18 @@ def _pressure(scene: Scene, symptom: Symptom, steps: list[Step[Reclaim]]) -> Fac
         for event in scene.events
         if event.kind == "oom-kill" and symptom.begin_ns - OOM_NS < event.time_ns <= symptom.end_ns
     ]
-    least = scene.limit("reclaim-pressure.direct_scan_pages_per_second")
-    available = steps[-1].after.value.available_bytes
+    by_kswapd = max(_per_second(step, "scanned_by_kswapd") or 0.0 for step in steps)
+    least = min((step.after.value for step in steps), key=lambda value: value.available_bytes)
     evidence = (
         Evidence("pages scanned by waiting tasks", round(pages), "pages/s", f"{VMSTAT} pgscan_direct"),
-        Evidence("memory available", available, "bytes", "/proc/meminfo MemAvailable"),
+        Evidence("pages scanned by kswapd", round(by_kswapd), "pages/s", f"{VMSTAT} pgscan_kswapd"),
+        Evidence("memory available", least.available_bytes, "bytes", "/proc/meminfo MemAvailable"),
         Evidence("processes killed for memory", len(kills), "processes", "kernel log"),
     )
-    return Fact(pages >= least or bool(kills), evidence)
+    scanned = pages >= scene.limit("reclaim-pressure.direct_scan_pages_per_second")
+    # kswapd alone is ordinary where files are read; with hardly anything left it is not.
+    short = least.available_bytes < scene.limit("diagnosis.available_ratio") * least.total_bytes
+    return Fact(scanned or short or bool(kills), evidence)
 
 
 def _allocator(scene: Scene, steps: list[Step[Reclaim]]) -> Fact:

@@ -10,16 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from necroscope.diagnosis.facts.serving import find_serving
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.recording.core_shares import Shares, shares_by_core
 from necroscope.sources.interrupts import INTERRUPTS
-from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
+from necroscope.sources.nic_queues import NicQueue
 from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
 from necroscope.sources.softirqs import SOFTIRQS
 
 LATE_NS = 3 * 10**9  # the kernel adds a wait when it is over, and we read it up to a second later
+REACH_NS = 3 * 10**9 // 2  # of counters that are read once a second, to the moment of an event
 TASKS_NAMED = 3
 
 
@@ -31,7 +33,6 @@ class Runner:
     pid: int
     unit: str
     share: float
-    kernel_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class CoreBefore:
 
     core: int
     seconds: tuple[Shares, ...]
-    kernel_run_seconds: float  # the longest time in a row that it was in the kernel
+    kernel_run_seconds: float  # that it had been in the kernel in a row when the event came
     softirq_delay_seconds: float | None  # that its softirq thread waited; None: not known
     unserved_seconds: int | None  # with interrupts of the queue and without NET_RX; None: none came
     runners: tuple[Runner, ...]
@@ -73,28 +74,12 @@ class Starvation:
 
 def starvation(scene: Scene, symptom: Symptom) -> Starvation:
     """Find the core of an event, and look at its seconds before."""
-    queue, serving, way = _serving(scene, symptom)
-    looked = _cores_before(scene, symptom, queue)
+    serving = find_serving(scene, symptom)
+    looked = _cores_before(scene, symptom, serving.queue)
     ranked = sorted(looked.values(), key=lambda core: (-core.kernel_run_seconds, -core.mean("kernel")))
-    mine = tuple(core for core in ranked if core.core in serving or not serving)
+    mine = tuple(core for core in ranked if core.core in serving.cores or not serving.cores)
     others = tuple(core for core in ranked if core not in mine)
-    return Starvation(queue, mine, others, way, _napi_delay(scene, symptom))
-
-
-def _serving(scene: Scene, symptom: Symptom) -> tuple[NicQueue | None, tuple[int, ...], str]:
-    event = symptom.event
-    queues = [q for q in scene.value_at(NIC_QUEUES, symptom.end_ns) or () if q.device == event.device]
-    # A stall is one of transmission: where the directions have interrupts of their own, it is that one.
-    mine = [q for q in queues if q.queue == event.queue and q.direction != "rx"]
-    queue = mine[0] if mine else None
-    if event.core is not None:
-        return queue, (event.core,), "the kernel log names the core"
-    if queue and queue.cores:
-        return queue, queue.cores, f"/proc/irq/{queue.irq}/effective_affinity_list"
-    cores = tuple(sorted({core for q in queues for core in q.cores}))
-    if cores:
-        return None, cores, f"all cores that serve a queue of {event.device}"
-    return None, (), "all cores: nothing tells which one serves the queue"
+    return Starvation(serving.queue, mine, others, serving.way, _napi_delay(scene, symptom))
 
 
 def _cores_before(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> dict[int, CoreBefore]:
@@ -106,35 +91,29 @@ def _cores_before(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> dic
         core: CoreBefore(
             core,
             inside,
-            _longest_run(seconds, inside, ratio),
+            _run_before(seconds, symptom, ratio),
             delays.get(core),
             unserved.get(core),
             runners.get(core, ()),
         )
         for core, seconds in shares_by_core(scene.segment).items()
-        if (inside := tuple(s for s in seconds if _is_inside(s.begin_ns, s.end_ns, symptom)))
+        if (inside := tuple(s for s in seconds if symptom.has_most_of(s.begin_ns, s.end_ns)))
     }
 
 
-def _is_inside(begin_ns: int, end_ns: int, symptom: Symptom) -> bool:
-    """Whether most of an interval lies in the seconds before the event."""
-    inside_ns = min(end_ns, symptom.end_ns) - max(begin_ns, symptom.begin_ns)
-    return inside_ns * 2 >= end_ns - begin_ns
+def _run_before(seconds: Sequence[Shares], symptom: Symptom, ratio: float) -> float:
+    """How long a core had been in the kernel in a row when the event came; the run may have begun before.
 
-
-def _longest_run(seconds: Sequence[Shares], inside: Sequence[Shares], ratio: float) -> float:
-    """The longest run in the kernel that reaches into the window; it may have begun before."""
-    longest_ns = run_ns = 0
-    touches = False
+    One that was over before does not count: the core had time for its network work since.
+    """
+    begin_ns = end_ns = 0
     for shares in seconds:
-        if shares.kernel < ratio:
-            run_ns, touches = 0, False
-            continue
-        run_ns += shares.end_ns - shares.begin_ns
-        touches = touches or shares in inside
-        if touches and shares.begin_ns <= inside[-1].begin_ns:
-            longest_ns = max(longest_ns, run_ns)
-    return longest_ns / 1e9
+        if shares.begin_ns + shares.end_ns > 2 * symptom.end_ns:  # most of it is later
+            break
+        if shares.kernel >= ratio:
+            begin_ns = begin_ns if shares.begin_ns == end_ns else shares.begin_ns
+            end_ns = shares.end_ns
+    return (end_ns - begin_ns) / 1e9 if end_ns >= symptom.end_ns - REACH_NS else 0.0
 
 
 def _softirq_delays(scene: Scene, symptom: Symptom) -> dict[int, float]:
@@ -175,7 +154,7 @@ def _unserved_seconds(scene: Scene, symptom: Symptom, queue: NicQueue | None) ->
     unserved: dict[int, int] = defaultdict(int)
     for step in scene.segment.steps(INTERRUPTS):
         same = softirqs.get(step.after.time_ns)
-        if not same or not _is_inside(step.before.time_ns, step.after.time_ns, symptom):
+        if not same or not symptom.has_most_of(step.before.time_ns, step.after.time_ns):
             continue
         before = {core.core: core.net_rx for core in same.before.value}
         came_before = {(row.irq, core): count for row in step.before.value for core, count in row.counts}
@@ -190,7 +169,7 @@ def _unserved_seconds(scene: Scene, symptom: Symptom, queue: NicQueue | None) ->
 
 def _runners(scene: Scene, symptom: Symptom) -> dict[int, tuple[Runner, ...]]:
     """The processes that used every core most."""
-    used: dict[int, dict[int, list[int]]] = defaultdict(dict)
+    used: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     names: dict[int, tuple[str, str]] = {}
     seconds = 0.0
     before_ns = None
@@ -198,18 +177,14 @@ def _runners(scene: Scene, symptom: Symptom) -> dict[int, tuple[Runner, ...]]:
         if symptom.begin_ns < moment.time_ns <= symptom.end_ns + 10**9:
             seconds += (moment.time_ns - (before_ns or moment.time_ns - 10**9)) / 1e9
             for task in moment.value.tasks:
-                ticks = used[task.core].setdefault(task.pid, [0, 0])
-                ticks[0] += task.user_ticks + task.system_ticks
-                ticks[1] += task.system_ticks
+                used[task.core][task.pid] += task.user_ticks + task.system_ticks
                 names[task.pid] = (task.comm, task.unit)
         before_ns = moment.time_ns
     available = max(seconds, 1.0) * TICKS_PER_SECOND
     return {
         core: tuple(
-            Runner(
-                names[pid][0], pid, names[pid][1], round(total / available, 3), round(system / available, 3)
-            )
-            for pid, (total, system) in sorted(by_pid.items(), key=lambda item: -item[1][0])[:TASKS_NAMED]
+            Runner(names[pid][0], pid, names[pid][1], round(ticks / available, 3))
+            for pid, ticks in sorted(by_pid.items(), key=lambda item: -item[1])[:TASKS_NAMED]
         )
         for core, by_pid in used.items()
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ class Walk:
     kernels: str
     zombies: bool
     reference: str
+    until: str = ""  # the newest kernel on which it visits zombies; empty: all do
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,19 @@ def walk_in(stack: Iterable[str]) -> Walk | None:
 def is_work(function: str) -> bool:
     """Whether a function called from a walk works on pages or objects instead of walking."""
     return _bare(function) in walk_rules().work
+
+
+def visits_zombies(walk: Walk, kernel_release: str) -> bool:
+    """Whether zombies make a walk longer on a kernel. False where that depends on a release nobody knows."""
+    if not walk.zombies or not walk.until:
+        return walk.zombies
+    own, newest = _release(kernel_release), _release(walk.until)
+    return own is not None and newest is not None and own <= newest
+
+
+def _release(text: str) -> tuple[int, int] | None:
+    match = re.match(r"(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _bare(function: str) -> str:

@@ -15,7 +15,7 @@ from necroscope.findings.thresholds import Thresholds
 from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak, older_zombies
 from necroscope.sources.memory_cgroups import MemoryCgroups
 from necroscope.sources.statistics_reads import HINTS, StatisticsRead
 from necroscope.sources.zombie_pins import ZombiePins
@@ -40,6 +40,12 @@ class Seen:
     reads: Reading[tuple[StatisticsRead, ...]] = field(default=NOT_ASKED)
     walks: WalkTime | str = "nothing is recorded"
     memory_total_bytes: int | None = None
+
+    @property
+    def dying_at_ledger(self) -> int:
+        """The kernel's count nearest to the time of the ledger: a leak goes on after that."""
+        near = min(self.recent_series, key=lambda c: abs(c.time_ns - self.ledger_time_ns), default=None)
+        return near.dying if near else self.counts.memory.dying
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ def zombie_report(seen: Seen, thresholds: Thresholds) -> ZombieReport:
     many = count.dying >= thresholds["zombie-memory-cgroups.warning"]
     return ZombieReport(
         seen=seen,
-        older=_older(seen, ledger) if ledger else None,
+        older=older_zombies(seen.dying_at_ledger, ledger) if ledger else None,
         rate=rate,
         trend=trend,
         memory=memory,
@@ -87,12 +93,6 @@ def zombie_report(seen: Seen, thresholds: Thresholds) -> ZombieReport:
         is_alarming=is_leaking or many or wall.outlook is Outlook.BEYOND,
         not_checked=tuple(_not_checked(seen)),
     )
-
-
-def _older(seen: Seen, ledger: CgroupLedger) -> int:
-    """Those that the ledger does not know, by the count nearest to its own time: a leak goes on meanwhile."""
-    near = min(seen.recent_series, key=lambda c: abs(c.time_ns - seen.ledger_time_ns), default=None)
-    return max((near.dying if near else seen.counts.memory.dying) - ledger.dying, 0)
 
 
 def _not_checked(seen: Seen) -> list[NotChecked]:
