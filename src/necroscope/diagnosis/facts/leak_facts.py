@@ -183,7 +183,9 @@ def _explains(scene: Scene, symptom: Symptom, owner: Owner | None) -> dict[str, 
     seen = Evidence(name, round(share, 3), "ratio", LEDGER)
     at_this_rate = Evidence("leaked since boot, at this rate", round(since_boot), "cgroups", LEDGER)
     enough = count.memory.dying / 2
+    if owner.leaked >= enough:
+        return dict.fromkeys(("leak-explains-zombies", "leak-seen"), Fact(True, (seen,)))
     return {
-        "leak-explains-zombies": Fact(max(owner.leaked, since_boot) >= enough, (seen, at_this_rate)),
-        "leak-seen": Fact(owner.leaked >= enough, (seen,)),
+        "leak-explains-zombies": Fact(since_boot >= enough, (seen, at_this_rate)),
+        "leak-seen": Fact(False, (seen,)),
     }
