@@ -26,6 +26,7 @@ RESTART_SECONDS = 0.4
 FREED_SECONDS = 60.0
 KEPT_BY_CACHES = 100  # charges that a core has taken in advance, and batches of pages
 
+PYTHON = Path(sys.executable).resolve()  # a virtual environment below /tmp is hidden in the container
 # systemd takes only files with the ending of a unit for one.
 AGENT_FILE = "ecs-agent.py"
 AGENT = """
@@ -73,7 +74,7 @@ def crash_loop(cgroups_per_start: int, *, leaks: bool) -> dict[str, str]:
                 "Description=Amazon Elastic Container Service, as it fails where there is none",
                 "StartLimitIntervalSec=0",
                 "[Service]",
-                f"ExecStart={sys.executable} -IS /etc/systemd/system/{AGENT_FILE} {cgroups_per_start} {what}",
+                f"ExecStart={PYTHON} -IS /etc/systemd/system/{AGENT_FILE} {cgroups_per_start} {what}",
                 "Restart=on-failure",
                 f"RestartSec={RESTART_SECONDS * 1000:.0f}ms",
                 "",

@@ -50,6 +50,27 @@ def kernel_dying() -> int:
     return tracked() - in_use()
 
 
+def quiet_start(read: Read[CgroupLedger]) -> tuple[int, int]:
+    """How many the kernel keeps, and how many older ones were freed, when nothing of that moves any more."""
+    for _ in range(40):
+        before, freed = kernel_dying(), taken(read).freed_older
+        time.sleep(0.5)
+        if (kernel_dying(), taken(read).freed_older) == (before, freed):
+            break
+    return before, freed
+
+
+def agrees(read: Read[CgroupLedger], before: int, freed: int) -> bool:
+    """Whether the ledger comes to the kernel's own number, which a release reaches a moment later."""
+    for _ in range(100):
+        ledger = taken(read)
+        # Zombies of others from before may be freed meanwhile: the ledger sees that, too.
+        if ledger.dying == kernel_dying() - before + ledger.freed_older - freed:
+            return True
+        time.sleep(0.2)
+    return False
+
+
 def sums(ledger: CgroupLedger, *wanted: str) -> dict[str, dict[str, tuple[int, ...]]]:
     """By creator and kind of path, some counts."""
     result: dict[str, dict[str, tuple[int, ...]]] = {}
@@ -68,18 +89,17 @@ def test_counts_of_every_creator_are_exact_and_the_purge_is_seen() -> None:
         Leaker("leaker-c", 1_300, 2_000),
     )
     read = CGROUP_LEDGER.open(Host())
-    before = kernel_dying()
+    before, freed = quiet_start(read)
     with leakers(*plans):
         time.sleep(SETTLED_SECONDS + 0.5)
         ledger = taken(read)
-        rise = kernel_dying() - before
+        assert agrees(read, before, freed)
     assert ledger.lost == 0
     counts = sums(ledger, "made", "removed", "released", "zombies")
     for plan in plans:
         assert counts[plan.name]["leak"] == (plan.leaks, plan.leaks, 0, plan.leaks)
         assert counts[plan.name]["clean"] == (plan.clean, plan.clean, plan.clean, 0)
-    # Zombies of others from before may be freed meanwhile: the ledger sees that, too.
-    assert ledger.dying == ledger.zombies == 5_000 == rise + ledger.freed_older
+    assert ledger.dying == ledger.zombies == 5_000
     _check_owners(ledger)
     newest = ledger.leaks[-1]
     assert newest.path.startswith("/leaker-")
@@ -88,7 +108,7 @@ def test_counts_of_every_creator_are_exact_and_the_purge_is_seen() -> None:
     assert (newest.made_ns or 0) < newest.removed_ns
     after = taken(read)
     assert (after.dying, after.zombies) == (0, 0)
-    assert kernel_dying() - before == -after.freed_older
+    assert agrees(read, before, freed)
     assert len(set(after.freed)) == len(after.freed) == 5_000, "a list of names must lose every one of them"
     counts = sums(after, "made", "released")
     assert all(counts[plan.name]["leak"] == (plan.leaks, plan.leaks) for plan in plans)
@@ -171,26 +191,30 @@ def test_a_hundred_thousand_and_more_zombies_stay_within_the_bound() -> None:
 
     try:
         assert ask()[:2] == [0, 0]
-        before = kernel_dying()
+        time.sleep(2)  # what other tests left is freed
+        before, freed = kernel_dying(), ask()[4]
         with zombies(104_000):
             time.sleep(SETTLED_SECONDS)
             ask()
             lost, dying, settled, untracked, freed_older, grown = ask()
             rise = kernel_dying() - before
-        assert (lost, dying, settled) == (0, 104_000, rise + freed_older)
+        assert (lost, dying, settled) == (0, 104_000, 104_000)
+        assert rise + freed_older - freed == pytest.approx(104_000, abs=10), (
+            "some older ones are on their way"
+        )
         assert 3_000 < untracked <= 4_100
         assert grown < 16 << 20, f"{grown:,} bytes"
         deadline = time.monotonic() + 60  # the kernel tells of a release first, and counts it later
         while time.monotonic() < deadline:
             lost, dying, _, untracked, freed_older, _ = ask()
             rise = kernel_dying() - before
-            if dying - freed_older == rise:
+            if dying - freed_older + freed == rise:
                 break
             time.sleep(0.2)
         # Per-CPU batches and stocks of the kernel hold some tens at most; the ledger has the same ones. A
         # release that was lost, because others kept the machine busy, is told as such.
         assert untracked <= lost and dying <= 50 + lost
-        assert rise <= dying - freed_older <= rise + lost
+        assert rise - 10 <= dying - freed_older + freed <= rise + lost + 10
     finally:
         process.communicate()
 
