@@ -22,13 +22,18 @@ help: ## print this list
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	touch $@
 
+# Without Ray, what needs it says that it is not run.
+.venv/set-up-lab: .venv/set-up-run requirements/lab.txt
+	if $(BIN)/python -m pip install --quiet --require-hashes -r requirements/lab.txt; then touch $@; \
+	else echo "set-up: Ray could not be installed; without it: no training job in the lab" >&2; fi
+
 .PHONY: set-up
 set-up: .venv/set-up-run ## build everything into .venv
 
 .PHONY: lock
 lock: .venv/set-up-dev ## renew the locked Python packages
 	$(BIN)/python -m pip install --quiet uv
-	for name in run dev; do $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header \
+	for name in run dev lab; do $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header \
 	  --no-annotate --universal --python-version 3.11 --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
 # --- use ----------------------------------------------------------------------------------------
@@ -39,19 +44,55 @@ run: .venv/set-up-run ## set up, then look at this machine (ARGS="-d 30s --json"
 	@code=0; $(BIN)/necroscope doctor $(ARGS) || code=$$?; \
 	if [ $$code -gt 1 ]; then exit $$code; fi # findings are a result, not a build error
 
+LAB_PROGRAMS := perf setpriv strace systemd-nspawn dbus-daemon ip ethtool mkfs.ext4 \
+  qemu-system-x86_64 busybox cpio depmod
+LAB_OPTIONS = --times $(or $(TIMES),1) $(if $(KERNEL),--kernel "$(KERNEL)") $(addprefix --without ,$(WITHOUT))
+
+.PHONY: lab
+ifdef SCENARIO
+lab: .venv/set-up-lab
+	@scripts/system-packages $(LAB_PROGRAMS)
+	@$(BIN)/python -m lab run $(SCENARIO) $(LAB_OPTIONS)
+else
+lab: .venv/set-up-run ## the scenarios; SCENARIO=x plays one (TIMES=3 KERNEL=file WITHOUT=part)
+	@$(BIN)/python -m lab list
+endif
+
+.PHONY: lab-all
+lab-all: .venv/set-up-lab ## play all scenarios of the lab (TIMES=3)
+	@scripts/system-packages $(LAB_PROGRAMS)
+	@$(BIN)/python -m lab all $(LAB_OPTIONS)
+
+.PHONY: incident
+incident: .venv/set-up-lab ## write docs/incident.md from a run of the whole incident
+	@scripts/system-packages $(LAB_PROGRAMS)
+	@$(BIN)/python -m lab run pinterest
+	@$(BIN)/python -m lab.scenarios.pinterest.write_page build/lab/pinterest docs/incident.md
+
+.PHONY: kernels
+kernels: .venv/set-up-run ## write docs/kernels.md from probes of several kernels in QEMU
+	@scripts/system-packages $(LAB_PROGRAMS)
+	@$(BIN)/python -m lab.scenarios.kernels.write_page
+
 # --- work ---------------------------------------------------------------------------------------
 
 .PHONY: test
 test: .venv/set-up-dev ## set up, then run all tests but the slow ones
-	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux setpriv mkfs.ext4 promtool
+	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux strace setpriv mkfs.ext4 promtool rpm \
+	  db5.3_load ip ethtool
 	scripts/node-packages
 	cargo test --quiet --workspace
-	$(BIN)/python -m pytest -m "not servers" $(PYTEST)
+	$(BIN)/python -m pytest -m "not servers and not long" $(PYTEST)
 
 .PHONY: test-servers
-test-servers: .venv/set-up-dev ## the slow tests: QEMU guests with other kernels
-	scripts/system-packages qemu-system-x86_64 busybox cpio depmod
+test-servers: .venv/set-up-dev .venv/set-up-lab ## the slow tests: QEMU guests with other kernels, Ray
+	scripts/system-packages $(LAB_PROGRAMS) debootstrap
 	$(BIN)/python -m pytest -m servers $(PYTEST)
+
+.PHONY: test-lab
+test-lab: .venv/set-up-dev .venv/set-up-lab ## whole scenarios of the lab: pinterest, guests, the soak (half an hour)
+	scripts/system-packages $(LAB_PROGRAMS)
+	$(BIN)/python -m pytest -m long $(PYTEST)
 
 .PHONY: check
 check: .venv/set-up-dev ## lint and type-check
@@ -73,4 +114,4 @@ format: .venv/set-up-dev ## format Python and Rust
 
 .PHONY: clean
 clean: ## remove everything that was built
-	rm -rf .venv target dist src/necroscope/*.so
+	rm -rf .venv target dist build src/necroscope/*.so

@@ -8,15 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from necroscope.cli.explain import action_pages
 from necroscope.cli.main import VERBS
 from necroscope.errors import ERRORS
-from necroscope.findings.catalog import DETECTORS
+from necroscope.findings.catalog import ALL_DETECTORS
 from necroscope.model.event import EVENT_KINDS
+from necroscope.model.remedy_ids import REMEDIES
+from necroscope.remedies.actions.catalog import ALL_ACTIONS
+from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.verification.quantities import QUANTITIES
 from necroscope.sources.catalog import SOURCES
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src/necroscope"
-STAGES = ["model", "sources", "recording", "profiles", "findings", "diagnosis", "remedies"]
+STAGES = ["model", "sources", "recording", "profiles", "findings", "diagnosis", "audit", "remedies"]
 FILES = sorted(SRC.rglob("*.py"))
 NO_NAMES = {"utils", "helpers", "common", "misc", "manager", "base"}
 
@@ -60,12 +65,36 @@ def test_every_source_says_what_it_reads_needs_and_costs() -> None:
 
 
 def test_every_detector_has_a_manual_page() -> None:
-    for detector in DETECTORS:
+    for detector in ALL_DETECTORS:
         assert "Fires " in detector.doc, f"{detector.id}: what it fires on"
         assert " not " in detector.doc, f"{detector.id}: what it does not say"
         assert "To do:" in detector.doc, f"{detector.id}: what to do"
         assert (SRC / "findings" / f"{detector.id.replace('-', '_')}.py").exists(), "one id everywhere"
         assert (ROOT / "tests/findings" / f"test_{detector.id.replace('-', '_')}.py").exists()
+
+
+def test_every_remedy_has_a_page_a_file_a_test_and_a_row() -> None:
+    assert ALL_REMEDIES.keys() == REMEDIES.keys()
+    manual = (ROOT / "docs/fix.md").read_text()
+    for id, remedy in ALL_REMEDIES.items():
+        name = id.replace("-", "_")
+        assert (SRC / "remedies" / f"{name}.py").exists(), "one id everywhere"
+        assert " not " in " ".join(remedy.doc.split()), f"{id}: what it does not do"
+        tests = [ROOT / "tests" / folder / f"test_{name}.py" for folder in ("remedies", "real")]
+        assert any(path.exists() for path in tests), f"{id}: a test"
+        assert f"`{id}`" in manual
+
+
+def test_every_action_has_a_file_and_a_page() -> None:
+    pages = action_pages()
+    for id in ALL_ACTIONS:
+        assert (SRC / "remedies/actions" / f"{id.replace('-', '_')}.py").exists(), "one id everywhere"
+        assert len(pages[id]) > 30, f"{id}: what it does"
+
+
+def test_every_quantity_has_a_row() -> None:
+    manual = (ROOT / "docs/verify.md").read_text()
+    assert not [id for id in QUANTITIES if f"| `{id}` |" not in manual]
 
 
 def test_every_error_is_documented() -> None:

@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.faults.zombies import HIERARCHY, _enter, _leak_one, _own_cgroup, _wait_until_freed, tracked
+from lab.faults.zombies import HIERARCHY, enter, leak_one, own_cgroup, tracked, wait_until_tracked
 
 UNIFIED = Path("/sys/fs/cgroup/unified")
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,7 @@ def leakers(*programs: Leaker) -> Iterator[None]:
             if process.stdout.readline() != b"leaked\n":
                 raise RuntimeError(f"a leaker failed: {process.args!r}")
         yield
-    _wait_until_freed(before)
+    wait_until_tracked(before)
 
 
 @contextmanager
@@ -72,10 +72,10 @@ def _in_unit(unit: str) -> Iterator[None]:
     folder = UNIFIED / unit
     folder.mkdir()
     try:
-        _enter(folder)
+        enter(folder)
         yield
     finally:
-        _enter(UNIFIED)
+        enter(UNIFIED)
         folder.rmdir()
 
 
@@ -83,7 +83,7 @@ def main() -> None:
     """Leak, wait, purge."""
     name, leaks, clean, unit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     Path("/proc/self/comm").write_text(name)
-    home = HIERARCHY / _own_cgroup().lstrip("/")
+    home = HIERARCHY / own_cgroup().lstrip("/")
     parent = HIERARCHY / f"{name}-{os.getpid()}"
     pages = Path(tempfile.mkdtemp(prefix="necroscope-lab-", dir="/dev/shm"))
     with _in_unit(unit):
@@ -91,16 +91,16 @@ def main() -> None:
         try:
             for number in range(max(leaks, clean)):
                 if number < leaks:
-                    _leak_one(parent / f"leak-{number}", pages / str(number), parent)
+                    leak_one(parent / f"leak-{number}", pages / str(number), parent)
                 if number < clean:
                     (parent / f"clean-{number}").mkdir()
                     (parent / f"clean-{number}").rmdir()
-            _enter(home)
+            enter(home)
             os.write(1, b"leaked\n")
             with suppress(KeyboardInterrupt):
                 sys.stdin.buffer.read()
         finally:
-            _enter(home)
+            enter(home)
             shutil.rmtree(pages)
             parent.rmdir()
 

@@ -42,40 +42,43 @@ def zombies(count: int, where: str = "/dev/shm") -> Iterator[None]:
     """Leak so many memory cgroups, held by files in a folder, and purge them at the end."""
     parent = HIERARCHY / f"necroscope-lab-{os.getpid()}"
     pages = Path(tempfile.mkdtemp(prefix="necroscope-lab-", dir=where))
-    home = HIERARCHY / Path(_own_cgroup().lstrip("/"))
+    home = HIERARCHY / Path(own_cgroup().lstrip("/"))
     before = tracked()
     parent.mkdir()
     try:
         for number in range(count):
-            _leak_one(parent / str(number), pages / str(number), parent)
-        _enter(home)
+            leak_one(parent / str(number), pages / str(number), parent)
+        enter(home)
         yield
     finally:
-        _enter(home)
+        enter(home)
         shutil.rmtree(pages)
         parent.rmdir()
-        _wait_until_freed(before + count // 10)
+        wait_until_tracked(before + count // 10)
 
 
-def _leak_one(cgroup: Path, page: Path, parent: Path) -> None:
+def leak_one(cgroup: Path, page: Path, parent: Path) -> None:
+    """Make, charge and remove one cgroup; its page keeps it."""
     cgroup.mkdir()
-    _enter(cgroup)
+    enter(cgroup)
     page.write_bytes(b"x")
-    _enter(parent)
+    enter(parent)
     cgroup.rmdir()
 
 
-def _enter(cgroup: Path) -> None:
+def enter(cgroup: Path) -> None:
+    """Move this process into a cgroup."""
     (cgroup / "cgroup.procs").write_text(str(os.getpid()))
 
 
-def _own_cgroup() -> str:
+def own_cgroup() -> str:
+    """The memory cgroup that this process is in."""
     rows = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
     return next(path for _, controllers, path in rows if "memory" in controllers.split(","))
 
 
-def _wait_until_freed(level: int, seconds: float = 30) -> None:
-    """Freeing is asynchronous, on one kernel worker."""
+def wait_until_tracked(level: int, seconds: float = 30) -> None:
+    """Wait until no more than so many are tracked: freeing is asynchronous, on one kernel worker."""
     deadline = time.monotonic() + seconds
     while tracked() > level and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -25,7 +25,11 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+
+from lab.machines.whole_machine import ALL_CONTROLLERS, SEE_MACHINE, WHOLE_MACHINE
+from lab.running.processes import mark_environment
 
 CGROUPS = Path("/sys/fs/cgroup")
 SYSTEMD = "/usr/lib/systemd/systemd"
@@ -41,9 +45,10 @@ mount -n -t overlay -o lowerdir=/,upperdir=/run/upper,workdir=/run/work lab /run
 """
 
 # A killed nspawn leaves its container running, and a killed Python its nspawn. With this neither does, if the
-# parent still lived when it was set: START asks for our pid, and INIT writes to nspawn's end of the console.
+# parent still lived when it was set: BEGIN asks for our pid, and INIT writes to nspawn's end of the console.
 END_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
-START = '[ "$PPID" = "$PARENT" ] || exit\n' + LAYERS + 'cp -r "$0" /run/upper/etc; exec "$@"'
+BEGIN = '[ "$PPID" = "$PARENT" ] || exit\n' + LAYERS
+BECOME_NSPAWN = 'cp -r "$0" /run/upper/etc; exec "$@"'
 
 # nspawn mounts the v1 controllers read-only and over any --bind, so pid 1 undoes that before it becomes
 # systemd. This is also why nspawn is not called with --boot, which has no room for a command before.
@@ -79,6 +84,12 @@ def why_not() -> str | None:
     for cgroup in cgroups.values():
         if not os.access(cgroup, os.W_OK):
             return f"{cgroup} is not writable"
+    return _why_no_layers()
+
+
+@cache
+def _why_no_layers() -> str | None:
+    """Tried once: a list of scenarios asks again for each."""
     try_layers = ["unshare", "--mount", "sh", "-c", LAYERS]
     tried = subprocess.run(try_layers, check=False, capture_output=True, text=True)
     return f"cannot mount an overlay over /: {tried.stderr.strip()}" if tried.returncode else None
@@ -90,7 +101,9 @@ class Container:
 
     With `memory_cgroups` it may make cgroups where the memory controller is v1; where it is v2, the container
     has the controllers that our own cgroup passes on. Without `private_network` it has the host's
-    interfaces, addresses and ports. `binds` are folders to show although they lie under the host's /tmp;
+    interfaces, addresses and ports. With `whole_machine` it sees all cgroups (where the memory controller is
+    v1) and interrupts, may change them and the kernel's settings as a host's own systemd may, and what limits
+    us does not limit it: for remedies. `binds` are folders to show although they lie under the host's /tmp;
     `extra` are more arguments of systemd-nspawn, to permit what it forbids by default.
     """
 
@@ -98,6 +111,7 @@ class Container:
     enable: Sequence[str] = ()
     memory_cgroups: bool = True
     private_network: bool = True
+    whole_machine: bool = False
     boot_timeout_seconds: float = 60.0
     binds: Sequence[Path] = ()
     extra: Sequence[str] = ()
@@ -115,10 +129,15 @@ class Container:
             undo.callback(shutil.rmtree, self._scratch)
             self._write_etc()
             # Below our own cgroups and not at the top, so that limits on us hold for the container too.
-            self._cgroups = {key: own / self.name for key, own in find_cgroups(os.getpid()).items()}
+            # Without a cgroup namespace, systemd wants the same path in all hierarchies, with the `payload`
+            # that nspawn makes in its own.
+            places = find_hierarchies() if self.whole_machine else find_cgroups(os.getpid())
+            self._cgroups = {key: place / self.name for key, place in places.items()}
             for cgroup in self._cgroups.values():
                 undo.callback(remove_cgroup, cgroup)
                 cgroup.mkdir()
+            if self.whole_machine:
+                (self._cgroups["memory"] / "payload").mkdir()
             # Closed after the boot: nspawn would block on a socket that nobody reads.
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
                 notifications.bind(f"{self._scratch}/notify")
@@ -131,22 +150,32 @@ class Container:
     def __exit__(self, *_error: object) -> None:
         self._undo.close()
 
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """What to put before a command for it to run inside, as `run` has it."""
+        leaders = find_cgroups(self.leader)
+        namespaces: tuple[str, ...] = ("--all", "--")
+        if self.whole_machine:
+            see = ("unshare", "--mount", "sh", "-c", SEE_MACHINE, "sh")
+            namespaces = ("--mount", "--uts", "--ipc", "--net", "--", *see)
+        enter = ("nsenter", f"--target={self.leader}", *namespaces)
+        return tuple(in_cgroups([leaders[key] for key in self._cgroups], enter))
+
     def run(self, argv: Sequence[str], timeout_seconds: float = 60.0) -> subprocess.CompletedProcess[str]:
         """Run a command as root inside; when time is up it is killed and TimeoutExpired raised.
 
         It is in the container's namespaces and its init.scope, but free of nspawn's limits on system calls
-        and capabilities. A unit has those.
+        and capabilities. A unit has those. With `whole_machine` it sees the host's processes and events, and
+        reaches systemd over the bus only, which dbus-daemon has to serve.
         """
-        leaders = find_cgroups(self.leader)
-        command = ["nsenter", f"--target={self.leader}", "--all", "--", *argv]
         with subprocess.Popen(
-            in_cgroups([leaders[key] for key in self._cgroups], command),
+            [*self.prefix, *argv],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="surrogateescape",
-            env=ENVIRONMENT | {"HOME": "/root"},
+            env=ENVIRONMENT | {"HOME": "/root"} | mark_environment(),
             start_new_session=True,
         ) as process:
             try:
@@ -206,15 +235,17 @@ class Container:
             *self.extra,
             *[*END_WITH_PARENT, "sh", "-c", INIT, "unlock" if unlock else "leave", SYSTEMD],
         ]
-        layered = ["unshare", "--mount", "sh", "-c", START, f"{self._scratch}/etc", *nspawn]
+        start = BEGIN + (ALL_CONTROLLERS if self.whole_machine else "") + BECOME_NSPAWN
+        layered = ["unshare", "--mount", "sh", "-c", start, f"{self._scratch}/etc", *nspawn]
         environment = {"NOTIFY_SOCKET": f"{self._scratch}/notify", "PARENT": str(os.getpid())}
+        environment |= WHOLE_MACHINE if self.whole_machine else {}
         with (self._scratch / "console").open("wb") as console:
             return subprocess.Popen(
                 [*END_WITH_PARENT, *in_cgroups(self._cgroups.values(), layered)],
                 stdin=subprocess.DEVNULL,
                 stdout=console,
                 stderr=subprocess.STDOUT,
-                env=ENVIRONMENT | environment,
+                env=ENVIRONMENT | environment | mark_environment(),
                 start_new_session=True,  # Ctrl-C is for us, who then stop the container
             )
 
@@ -242,15 +273,24 @@ def find_cgroups(pid: int) -> dict[str, Path]:
 
     In the other v1 hierarchies the container stays where we are, and nspawn lets it only read.
     """
+    mounts = _mounts()
+    places = (line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines())
+    found = {key: mounts[key] / path.lstrip("/") for _, key, path in places if key in mounts}
+    return {key: place for key, place in found.items() if (place / "cgroup.procs").exists()}
+
+
+def find_hierarchies() -> dict[str, Path]:
+    """The tops of the same hierarchies."""
+    return {key: mount for key, mount in _mounts().items() if (mount / "cgroup.procs").exists()}
+
+
+def _mounts() -> dict[str, Path]:
     unified = CGROUPS / "unified"
-    mounts = {
+    return {
         "": unified if unified.is_dir() else CGROUPS,
         "name=systemd": CGROUPS / "systemd",
         "memory": CGROUPS / "memory",
     }
-    places = (line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines())
-    found = {key: mounts[key] / path.lstrip("/") for _, key, path in places if key in mounts}
-    return {key: place for key, place in found.items() if (place / "cgroup.procs").exists()}
 
 
 def in_cgroups(cgroups: Iterable[Path], argv: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A Debian kernel of our choice under QEMU, with this machine's files in it.
+"""A kernel of our choice under QEMU, with this machine's files in it.
 
     guest = Guest(kernels.kernel_of("6.1"), cgroups="v2")
     result = guest.run(["uname", "-r"], timeout_seconds=60)
@@ -13,18 +13,18 @@ Costs    5 to 8 s a boot on two idle cores (measured, software emulation)
 
 from __future__ import annotations
 
-import lzma
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lab.machines.kernel_modules import in_load_order, read_module
 from lab.machines.kernels import Kernel
 
 Cgroups = Literal["v1", "v2", "hybrid"]
@@ -36,8 +36,6 @@ PACKAGES = {
     "depmod": "kmod",
     "qemu-system-x86_64": "qemu-system-x86",
 }
-# What must be loaded before the root is there; the rest is under /lib/modules for modprobe.
-BOOT_MODULES = ("virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay")
 CONSOLE_LINES = 80
 
 INIT = """\
@@ -45,7 +43,7 @@ INIT = """\
 set -e  # the kernel panics when init ends, and run() reports the console
 /bin/busybox --install -s /bin
 PATH=/bin
-for module in /modules/*; do insmod "$module"; done
+for module in /modules/*.ko; do [ ! -e "$module" ] || insmod "$module"; done
 on() { mkdir -p "$1"; mount -t "$2" -o "${3:-rw}" "${4:-$2}" "$1"; }  # folder, type, options, device
 share() { on "$1" 9p "trans=virtio,version=9p2000.L,msize=512000,$3" "$2"; }
 share /host host ro,cache=loose
@@ -70,6 +68,8 @@ v1() {  # the mounts that systemd makes; 6.12 has neither cpuset nor memory to g
         case $set in *,*) ln -s $set ${set%,*}; ln -s $set ${set#*,} ;; esac
     done
     on systemd cgroup none,name=systemd
+    # As systemd does; before 5.11 a cgroup has no part in what is below it otherwise.
+    [ ! -e memory/memory.use_hierarchy ] || echo 1 >memory/memory.use_hierarchy
 }
 v2() {
     on $1 cgroup2
@@ -86,7 +86,7 @@ hostname @HOSTNAME@
 ip link set lo up
 ip link set eth0 up
 mkdir -p /new/lib/modules
-[ -e /new/lib/modules/@RELEASE@ ] || ln -s @MODULES@ /new/lib/modules/@RELEASE@
+[ -z @MODULES@ ] || [ -e /new/lib/modules/@RELEASE@ ] || ln -s @MODULES@ /new/lib/modules/@RELEASE@
 share /new/run/guest run rw
 exec switch_root /new /bin/sh /run/guest/command
 """
@@ -112,6 +112,7 @@ class Guest:
     memory_mebibytes: int = 1024
     kernel_arguments: str = ""
     hostname: str = "guest"
+    network: str = "user,restrict=on"  # what the NIC is connected to, in the words of QEMU's -netdev
 
     def run(self, command: Sequence[str], *, timeout_seconds: float) -> subprocess.CompletedProcess[str]:
         """Boot, run `command` as root in `/`, and return what it wrote and its exit code.
@@ -157,16 +158,15 @@ def _pack_initramfs(guest: Guest, folder: Path) -> None:
     for needed in ("bin", "modules"):
         (tree / needed).mkdir(parents=True)
     shutil.copy2(shutil.which("busybox") or "", tree / "bin/busybox")
-    for number, path in enumerate(_in_load_order(guest.kernel.modules)):
-        module = path.read_bytes()
-        if path.suffix == ".xz":  # from 6.12 on; busybox cannot
-            module = lzma.decompress(module)
-        (tree / "modules" / f"{number:02}-{path.name}").write_bytes(module)
+    modules = guest.kernel.modules
+    for number, path in enumerate(in_load_order(modules) if modules else ()):
+        name = path.name.partition(".")[0]
+        (tree / "modules" / f"{number:02}-{name}.ko").write_bytes(read_module(path))
     values = {
         "CGROUPS": guest.cgroups,
         "HOSTNAME": guest.hostname,
         "RELEASE": guest.kernel.release,
-        "MODULES": str(guest.kernel.modules),
+        "MODULES": str(modules or ""),
     }
     (tree / "init").write_text(re.sub(r"@([A-Z]+)@", lambda name: shlex.quote(values[name[1]]), INIT))
     (tree / "init").chmod(0o755)
@@ -174,17 +174,6 @@ def _pack_initramfs(guest: Guest, folder: Path) -> None:
     pack = ["cpio", "-o", "-H", "newc", "--quiet"]
     with (folder / "initramfs.cpio").open("wb") as archive:
         subprocess.run(pack, cwd=tree, input=names.encode(), stdout=archive, check=True)
-
-
-def _in_load_order(modules: Path) -> Iterator[Path]:
-    """The boot modules, each after those it depends on; what is built into this kernel is left out."""
-    lines = (modules / "modules.dep").read_text().splitlines()
-    needs = {name: depends.split() for name, depends in (line.split(":") for line in lines)}
-    files = {name.rpartition("/")[2].partition(".")[0]: name for name in needs}
-    wanted = [files[module] for module in BOOT_MODULES if module in files]
-    # modules.dep lists the nearest dependency first
-    ordered = dict.fromkeys(name for last in wanted for name in [*reversed(needs[last]), last])
-    return (modules / name for name in ordered)
 
 
 def _qemu_command(guest: Guest, folder: Path) -> list[str]:
@@ -201,7 +190,7 @@ def _qemu_command(guest: Guest, folder: Path) -> list[str]:
         *("-append", f"console=ttyS0 quiet panic=-1 {guest.kernel_arguments}".rstrip()),
         *("-serial", f"file:{folder / 'console'}"),
         # -nic would do, but gives the NIC no MSI vectors and so no interrupt per queue
-        *("-netdev", "user,id=net,restrict=on", "-device", "virtio-net-pci,netdev=net"),
+        *("-netdev", f"{guest.network},id=net", "-device", "virtio-net-pci,netdev=net"),
         *share("host", Path("/"), "readonly=on"),
         *share("run", folder / "share", "readonly=off"),
     ]

@@ -95,6 +95,63 @@ class NothingRecordedError(NecroscopeError):
     exit_code = 3
 
 
+class SnapshotError(NecroscopeError):
+    """A file is not a snapshot, is damaged, or is of another version.
+
+    `necroscope snapshot -o FILE` makes one. Nothing was compared.
+    """
+
+    slug = "bad-snapshot"
+
+
+class PlanError(NecroscopeError):
+    """A file is not a plan, is damaged, or is of another version. Nothing was changed.
+
+    `necroscope fix ... --json` prints one.
+    """
+
+    slug = "bad-plan"
+
+
+class RefusedError(NecroscopeError):
+    """A plan is not carried out here: we are not root, it stops a vital unit, or there is nothing to apply.
+
+    Nothing was changed. The message says what would be needed.
+    """
+
+    slug = "fix-refused"
+
+
+class HostChangedError(RefusedError):
+    """The host is not as the plan was made for, or no longer as the fix left it that is to be taken back.
+
+    Nothing was changed. The message says what differs. Of a plan, its file may also have steps that are not
+    ours: `necroscope fix` makes a new one. Of an undo, `--force` overwrites what somebody changed since.
+    """
+
+    slug = "host-changed"
+
+
+class FixHeldError(RefusedError):
+    """Another fix is being carried out on this machine, or one ended in the middle.
+
+    Nothing was changed. Wait for the first to end; `necroscope fix --list` shows it, and one that has been
+    left in the middle goes on with `--continue ID` or is taken back with `--undo ID`.
+    """
+
+    slug = "fix-held"
+
+
+class ChangeError(NecroscopeError):
+    """A step of a fix failed, or did not have its effect. The steps before it hold.
+
+    The message names the step. `necroscope fix --undo ID` takes back what was done, `--continue ID` tries
+    the rest again.
+    """
+
+    slug = "fix-failed"
+
+
 ERRORS: dict[str, type[NecroscopeError]] = {
     error.slug: error
     for error in (
@@ -107,5 +164,11 @@ ERRORS: dict[str, type[NecroscopeError]] = {
         ImportFileError,
         NoSamplesError,
         NothingRecordedError,
+        SnapshotError,
+        PlanError,
+        RefusedError,
+        HostChangedError,
+        FixHeldError,
+        ChangeError,
     )
 }

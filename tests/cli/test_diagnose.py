@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from necroscope.model.reading import Absence, Reading
 from necroscope.recording.segment import Moment
 from tests.cli.conftest import Document, Run
-from tests.diagnosis.scenes import NIC_LINE, ledger, scene_of, tasks, units, zombies
+from tests.diagnosis.scenes import HELD_BACK, NIC_LINE, ledger, scene_of, tasks, units, zombies
 from tests.segments import BEGIN_NS
 from tests.stored import SECOND_NS, UTC_NS, anchor_at, event_of, open_segment, sealed_segment
 
@@ -133,3 +134,30 @@ def test_doctor_does_without_a_store_it_cannot_read(broken: str, tmp_path: Path,
         store.chmod(0)
     done = necroscope("doctor", "-d", "1s", "--store", store)
     assert done.returncode in (0, 1), done.stderr
+
+
+def test_without_a_symptom_what_is_held_back_is_told(tmp_path: Path, body_of: Document, here: Run) -> None:
+    store = tmp_path / "store"
+    quiet = scene_of(["idle"] * SECONDS, held_back=[(HELD_BACK,)]).segment.moments
+    open_segment(store, quiet, anchor=anchor_at(quiet[0].time_ns))
+    body = body_of("diagnose", "--store", store, exit_code=1)
+    assert body["diagnosis"] is None and body["symptoms"] == 0
+    (accident,) = body["by_accident"]
+    assert (accident["unit"], accident["because"]) == ("ecs.service", "node-setup.service failed (exit 1)")
+    assert {"name", "value", "unit", "source"} <= accident["evidence"][0].keys()
+    done = here("diagnose", "--store", store, env={"COLUMNS": "60"})
+    assert all(len(line) <= 60 for line in done.stdout.splitlines())
+    text = " ".join(done.stdout.split())
+    assert "nothing to explain" in text and "By accident - ecs.service is enabled" in text
+
+
+def test_what_is_held_back_and_not_recorded_is_not_known(
+    tmp_path: Path, body_of: Document, here: Run
+) -> None:
+    store = tmp_path / "store"
+    absent: Reading[Any] = Reading(absence=Absence.NOT_SUPPORTED, detail="no systemd answers on this host")
+    quiet = scene_of(["idle"] * SECONDS, held_back=[absent]).segment.moments
+    open_segment(store, quiet, anchor=anchor_at(quiet[0].time_ns))
+    body = body_of("diagnose", "--store", store, exit_code=0)
+    assert body["diagnosis"] is None and body["by_accident"] is None
+    assert "is not recorded" in here("diagnose", "--store", store).stdout

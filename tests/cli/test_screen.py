@@ -32,7 +32,7 @@ def test_colour_only_where_wanted() -> None:
         (68680, "cgroups", "68,680 cgroups"),
         (1, "lines", "1 line"),
         (3 << 30, "bytes", "3.0 GiB"),
-        (512, "bytes", "512.0 B"),
+        (512, "bytes", "512 bytes"),
         (5.0, "seconds", "5.0 seconds"),
         ("37", "", "37"),
         ("2026-04-15T10:02:11Z", "UTC", "2026-04-15T10:02:11Z"),

@@ -11,7 +11,8 @@ from necroscope.model.event import Event
 from necroscope.profiles.idle import idle_rule
 from necroscope.recording.seal import seal_recorded
 from necroscope.recording.store import StoredSegment, read_segment
-from tests.segments import BEGIN_NS
+from necroscope.sources.cores import CORES
+from tests.segments import BEGIN_NS, core_seconds
 from tests.stored import SECOND_NS, moment_of, open_segment
 
 HERTZ = 50
@@ -23,10 +24,22 @@ IDLE = "swapper: do_idle > default_idle"
 
 
 def sampled_segment(
-    root: Path, plan: Plan, *, seconds: range, cores: Sequence[int] = (0, 1), events: Sequence[Event] = ()
+    root: Path,
+    plan: Plan,
+    *,
+    seconds: range,
+    cores: Sequence[int] = (0, 1),
+    events: Sequence[Event] = (),
+    core0: Sequence[str] = (),
 ) -> StoredSegment:
-    """A sealed segment of some seconds after BEGIN_NS; what a plan leaves of a core is idle."""
-    moments = [moment_of(second, {}) for second in (*seconds, seconds.stop)]
+    """A sealed segment of some seconds after BEGIN_NS; what a plan leaves of a core is idle.
+
+    `core0` are the counters of core 0, a mode for every second.
+    """
+    counted = [{CORES: value} for value in core_seconds(core0)] if core0 else [{}] * (len(seconds) + 1)
+    moments = [
+        moment_of(second, values) for second, values in zip((*seconds, seconds.stop), counted, strict=True)
+    ]
     segment = open_segment(root, moments, events, ended="full")
     samples = [
         (second * SECOND_NS + tick * SECOND_NS // HERTZ, core, work)

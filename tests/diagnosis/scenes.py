@@ -15,8 +15,10 @@ from necroscope.model.culprit import Ranking, Suspect
 from necroscope.model.event import Event
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
 from necroscope.sources.cores import CORES
+from necroscope.sources.held_back_units import HELD_BACK_UNITS, HeldBackUnit
 from necroscope.sources.interrupts import INTERRUPTS, CoreCount, Interrupt
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.sources.nic_counters import NIC_COUNTERS, Counter, DeviceCounters
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.processes import PROCESSES, Processes, Task
 from necroscope.sources.reclaim import RECLAIM, Reclaim
@@ -44,6 +46,10 @@ NIC_LINE = Event(
     stall_seconds=5.1,
     napi_scheduled=True,
 )
+HELD_BACK = HeldBackUnit(
+    *("ecs.service", "enabled", "multi-user.target", "node-setup.service", "exit-code", 1, ""),
+    *("ConditionPathExists=/etc/ecs/ecs.config", "/etc/ecs/ecs.config", True),
+)
 KUBELET = Suspect("pair", "kubelet", "mem_cgroup_iter", "inclusive", 0.95, 0.0, None, 5, 1e-6, True)
 
 
@@ -56,19 +62,21 @@ def scene_of(
     **sources: Any,
 ) -> Scene:
     """Seconds of two cores, who stands out in the samples, and the values of other sources by name."""
-    series: dict[Source[Any], Sequence[Any]] = {NIC_QUEUES: [QUEUES, QUEUES]}
+    series: dict[Source[Any], Sequence[Any]] = {NIC_QUEUES: [QUEUES, QUEUES], HELD_BACK_UNITS: [()]}
     if core0:
         series[CORES] = core_seconds(core0, core1 or ["idle"] * len(core0))
     by_name: dict[str, Source[Any]] = {
         "zombies": MEMORY_CGROUPS,
         "ledger": CGROUP_LEDGER,
         "units": UNITS,
+        "held_back": HELD_BACK_UNITS,
         "tasks": PROCESSES,
         "delays": SOFTIRQ_THREADS,
         "reclaim": RECLAIM,
         "queues": NIC_QUEUES,
         "interrupts": INTERRUPTS,
         "softirqs": SOFTIRQS,
+        "counters": NIC_COUNTERS,
     }
     series |= {by_name[name]: values for name, values in sources.items()}
     ranking = Ranking((0,), 5, 60, 1, 100, (*([culprit] if culprit else []), *suspects), culprit)
@@ -133,6 +141,14 @@ def interrupts(*came: int, core: int = 0) -> list[tuple[Interrupt, ...]]:
 def softirqs(*ran: int) -> list[tuple[CoreSoftirqs, ...]]:
     """How often core 0 had run NET_RX until every moment."""
     return [(CoreSoftirqs(0, count, 0, 0),) for count in ran]
+
+
+def sent(*packets: int) -> list[tuple[DeviceCounters, ...]]:
+    """What eth0 had sent through queue 0 until every moment; it receives all the time."""
+    return [
+        (DeviceCounters("eth0", "ena", "", "", (Counter("rx_cnt", n), Counter("queue_0_tx_cnt", count))),)
+        for n, count in enumerate(packets)
+    ]
 
 
 def facts_of(scene: Scene, event: Event) -> Facts:

@@ -20,7 +20,11 @@ SENTENCES = [
 
 
 def names_in_rules() -> set[str]:
-    names = {n for rule in CAUSES.links for n in (*rule.when, *rule.needs, *rule.may_lack, *rule.supports)}
+    names = {
+        name
+        for rule in CAUSES.links
+        for name in (*rule.when, *rule.needs, *rule.may_lack, *rule.supports, *rule.bounds)
+    }
     names |= {name for rule in CAUSES.rivals for name in rule.out}
     names |= {name for rule in CAUSES.conclusions for name in rule.when}
     return {bare(name) for name in names}

@@ -71,6 +71,25 @@ def test_the_process_and_the_deepest_function_that_explains_it(tmp_path: Path) -
     assert not any(s.is_significant for s in ranking.suspects if s.process == TRAINER)
 
 
+@pytest.mark.parametrize("last", [50, 54, 57, 60, 64, 70, 75])
+def test_the_answer_does_not_depend_on_when_it_is_asked(tmp_path: Path, last: int) -> None:
+    """A second round begins at 52; what its event tells of its length lags behind."""
+    rounds = {*range(40, 46), *range(52, 75)}
+    segment = sampled_segment(
+        tmp_path,
+        lambda core, second: {WALK: 1.0} if core == 0 and second in rounds else {TRAINER: 0.3},
+        seconds=range(last),
+        core0=["system" if second in rounds else "idle" for second in range(last)],
+        events=[
+            event_of("core-saturated", 40, core=0, seconds=6.0),
+            *([event_of("core-saturated", 52, core=0, seconds=3.0)] if last > 55 else []),
+        ],
+    )
+    ranking = rank([segment], 40)
+    assert named(ranking) == ("kubelet", "mem_cgroup_nr_lru_pages")
+    assert ranking.culprit and ranking.culprit.seconds_above == 6 and ranking.culprit.quiet_share == 0
+
+
 def test_another_core_is_not_to_blame(tmp_path: Path) -> None:
     segment = sampled_segment(tmp_path, walking(range(40, 45)), seconds=range(80))
     ranking = rank([segment], 40, cores=(1,))

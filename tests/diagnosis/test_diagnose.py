@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,9 @@ from necroscope.diagnosis.diagnose import diagnose
 from necroscope.diagnosis.scene import Scene
 from necroscope.model.diagnosis import Strength
 from necroscope.model.event import Event
+from necroscope.model.reading import Absence, Reading
 from tests.diagnosis.scenes import (
+    HELD_BACK,
     KUBELET,
     NIC_LINE,
     QUEUES,
@@ -19,6 +22,7 @@ from tests.diagnosis.scenes import (
     ledger,
     reclaim,
     scene_of,
+    sent,
     softirqs,
     tasks,
     units,
@@ -75,7 +79,24 @@ def test_the_incident_is_followed_from_the_unit_to_the_reset() -> None:
         "steal",
     }
     assert not found.standing and not found.not_checked
-    assert any("systemctl disable --now ecs.service" in step for step in found.advice)
+    assert any("necroscope fix disable-unit ecs.service" in step for step in found.advice)
+
+
+def test_the_links_of_a_chain_ask_for_their_remedies_the_root_first() -> None:
+    asked = [(one.remedy, one.subject) for one in diagnose(incident(), NIC_LINE).treatments]
+    assert asked == [
+        ("limit-crash-loop", "ecs.service"),
+        ("purge-zombies", ""),
+        ("reboot", ""),
+        ("upgrade-kernel", ""),
+        ("move-to-cgroup-v2", ""),
+        ("move-interrupts", "0"),
+    ]
+
+
+def test_what_does_not_explain_a_symptom_asks_for_no_remedy() -> None:
+    idle = diagnose(scene_of(QUIET, zombies=zombies(*[68_440] * MOMENTS)), NIC_LINE)
+    assert idle.conclusion == "zombies-without-cost" and not idle.treatments
 
 
 def test_zombies_that_are_older_than_the_ledger_leave_a_hole_in_the_chain() -> None:
@@ -150,9 +171,73 @@ def test_a_driver_that_the_counters_contradict_is_doubted() -> None:
     assert found.chain[-1].strength is Strength.FAIR
 
 
-def test_a_line_that_a_program_wrote_is_called_that() -> None:
+def test_a_line_that_a_program_wrote_is_called_that_and_proves_nothing() -> None:
     found = diagnose(incident(), replace(NIC_LINE, from_user_space=True))
-    assert "written by a program" in found.verdict
+    assert found.conclusion == "starved-core" and "written by a program" in found.verdict
+    assert "is said to have stalled" in found.verdict and "driver" not in found.verdict
+    assert found.chain[-1].strength is Strength.FAIR, "whatever the counters show"
+    assert "the line says it was stuck" in found.chain[-1].effect
+    (why,) = [rival.why for rival in found.ruled_out if rival.id == "network-fault"]
+    assert "the counters show" in why and "says" not in why
+
+
+def test_a_line_that_a_program_wrote_rules_nothing_out() -> None:
+    found = diagnose(incident(**RAN), replace(NIC_LINE, from_user_space=True))
+    assert found.conclusion == "starved-core" and "The line says" in found.verdict
+    assert "network-fault" in {rival.id for rival in found.standing}
+
+
+LATE_LINE = replace(
+    NIC_LINE, time_ns=BEGIN_NS + 18 * 10**9, from_user_space=True, driver="ena", stall_seconds=5.1
+)
+LONG = 24
+
+
+def idle_queue(**changes: object) -> Scene:
+    """The same with a longer recording, in which nothing is sent or completed at all."""
+    full = ["idle"] * 13 + ["system"] * 5 + ["idle"] * (LONG - 19)
+    sources = {"interrupts": interrupts(*[7] * LONG), "counters": sent(*[9] * LONG)}
+    waited = {"softirqs": softirqs(*[50] * LONG), "delays": delays(*[0.0] * 16, *[3.8] * (LONG - 16))}
+    return scene_of(full, culprit=KUBELET, **{**sources, **waited, **changes})  # type: ignore[arg-type]
+
+
+def test_counters_that_contradict_a_line_of_a_program_are_told() -> None:
+    virtio = tuple(replace(queue, driver="virtio_net") for queue in QUEUES)
+    found = diagnose(idle_queue(queues=[virtio, virtio]), LATE_LINE)
+    assert found.conclusion == "starved-core" and found.chain[-1].strength is Strength.FAIR
+    assert "stalled, while its core 0" in found.verdict and "the queue was idle" in found.verdict
+    against = {one.name: one.value for one in found.chain[-1].evidence if one.name.startswith("against it")}
+    assert against["against it: the driver of eth0"] == "virtio_net, and the line is one of ena"
+    assert against["against it: interrupts of queue 0 (irq 39) in 18 s"] == 0
+    assert against["against it: sent by eth0 in 18 s"] == "nothing, by its driver's counters"
+    (why,) = [rival.why for rival in found.standing if rival.id == "network-fault"]
+    assert "the queue was idle" in why
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"interrupts": interrupts(*[7] * 3, *[8] * (LONG - 3))}, LATE_LINE),
+        ({"counters": sent(*[9] * 3, *[10] * (LONG - 3))}, LATE_LINE),
+        ({"counters": [(), *sent(*[9] * (LONG - 1))]}, LATE_LINE),
+        ({}, replace(LATE_LINE, from_user_space=False)),
+    ],
+    ids=["completed", "sent", "not counted", "the kernel says so"],
+)
+def test_a_queue_is_idle_only_where_nothing_moved(changes: dict[str, object], line: Event) -> None:
+    found = diagnose(idle_queue(**changes), line)
+    assert "idle" not in found.verdict
+    assert "network-fault" in {rival.id for rival in found.ruled_out}
+
+
+def test_why_the_counters_of_a_queue_tell_nothing_is_said() -> None:
+    def why(line: Event, **sources: object) -> str:
+        found = diagnose(incident(**sources), line)
+        return next(row.reason for row in found.not_checked if row.reason.startswith("whether NET_RX ran"))
+
+    assert "irq 39 of queue 0 did not come" in why(NIC_LINE, interrupts=interrupts(*[7] * MOMENTS))
+    assert "the queue's interrupt is not known" in why(replace(NIC_LINE, queue=None))
+    assert "softirqs: read only once" in why(NIC_LINE, softirqs=softirqs(1))
 
 
 def test_a_core_that_had_time_since_is_not_blamed() -> None:
@@ -203,6 +288,16 @@ def test_reclaim_while_memory_is_short_is_not_the_fault_of_zombies() -> None:
     assert found.chain[0].id == "shortage-makes-reclaim"
     assert "memory was short" in found.verdict and "zombie" not in found.verdict
     assert "memory-pressure" in {rival.id for rival in found.standing}
+
+
+@pytest.mark.parametrize(
+    ("rule", "conclusion"), [("oom-kill", "memory-pressure"), ("oom-kill-memory-cgroup", "healthy-node")]
+)
+def test_a_kill_at_the_limit_of_a_cgroup_is_no_shortage_of_the_node(rule: str, conclusion: str) -> None:
+    kill = Event("oom-kill", NIC_LINE.time_ns - 2 * 10**9, rule, "...", process="worker", pid=77)
+    scene = scene_of(QUIET, zombies=zombies(*[9] * MOMENTS), reclaim=reclaim(*[0] * MOMENTS))
+    found = diagnose(replace(scene, events=(kill, NIC_LINE)), NIC_LINE)
+    assert found.conclusion == conclusion, found.verdict
 
 
 def test_a_few_zombies_among_many_cgroups_in_use_are_not_the_reason() -> None:
@@ -271,6 +366,25 @@ def test_other_causes_get_other_answers(scene: Scene, line: object, conclusion: 
     assert not found.chain, "nothing leads to it"
 
 
+@pytest.mark.parametrize(
+    ("scene", "line", "why"),
+    [
+        (scene_of(QUIET), NIC_LINE, "core 0 had time for its network work, though the driver says"),
+        (scene_of(["softirq=90,user=10"] * SECONDS), NIC_LINE, "core 0 was full of softirqs"),
+        (incident(), replace(NIC_LINE, napi_scheduled=False), "no network work was waiting for it"),
+        (
+            incident(**RAN),
+            replace(NIC_LINE, napi_scheduled=None),
+            "core 0 was full, but its network work did not wait (ksoftirqd waited 0.00 s)",
+        ),
+    ],
+)
+def test_why_the_network_is_not_ruled_out_is_told_as_it_was(scene: Scene, line: Event, why: str) -> None:
+    found = diagnose(scene, line)
+    (network,) = [rival.why for rival in found.standing if rival.id == "network-fault"]
+    assert why in network
+
+
 def test_the_core_that_the_driver_names_wins_over_the_map() -> None:
     found = diagnose(scene_of(QUIET, FULL, culprit=KUBELET), replace(NIC_LINE, core=1))
     assert found.conclusion == "starved-core" and "core 1" in found.verdict
@@ -299,3 +413,32 @@ def test_an_interrupt_that_another_core_took_is_not_overlooked() -> None:
 def test_a_line_that_names_the_bus_address_only_finds_its_queue() -> None:
     found = diagnose(incident(), replace(NIC_LINE, device="", bus="0000:00:05.0"))
     assert found.conclusion == "starved-core" and "core 0" in found.verdict
+
+
+def test_a_node_that_a_failure_keeps_from_harm_is_not_called_healthy() -> None:
+    scene = scene_of(QUIET, zombies=zombies(*[9] * MOMENTS), held_back=[(HELD_BACK,)])
+    found = diagnose(scene, NIC_LINE)
+    assert found.conclusion == "healthy-by-accident" and not found.chain
+    assert "ecs.service is enabled and does not run only because node-setup.service failed" in found.verdict
+    assert [(one.unit, one.because) for one in found.by_accident] == [
+        ("ecs.service", "node-setup.service failed (exit 1)")
+    ]
+
+
+def test_what_is_held_back_is_told_beside_every_other_conclusion() -> None:
+    found = diagnose(incident(held_back=[(HELD_BACK,)]), NIC_LINE)
+    assert found.conclusion == "starved-core" and [one.unit for one in found.by_accident] == ["ecs.service"]
+
+
+def test_what_was_mended_before_the_symptom_counts_no_more() -> None:
+    scene = scene_of(QUIET, zombies=zombies(*[9] * MOMENTS), held_back=[(HELD_BACK,), *[()] * (MOMENTS - 1)])
+    found = diagnose(scene, NIC_LINE)
+    assert (found.conclusion, found.by_accident) == ("healthy-node", ())
+
+
+def test_where_systemd_did_not_answer_that_is_not_checked() -> None:
+    absent: Reading[Any] = Reading(absence=Absence.NOT_SUPPORTED, detail="no systemd answers on this host")
+    scene = scene_of(QUIET, zombies=zombies(*[9] * MOMENTS), held_back=[absent])
+    found = diagnose(scene, NIC_LINE)
+    assert (found.conclusion, found.by_accident) == ("healthy-node", ())
+    assert any("which units a failure keeps from starting" in row.reason for row in found.not_checked)

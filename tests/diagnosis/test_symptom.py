@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from necroscope.diagnosis.symptom import LONGEST_NS, symptom_events, symptom_of
+from necroscope.diagnosis.symptom import LONGEST_NS, lines_of_stall, symptom_events, symptom_of
 from necroscope.model.event import Event
 from tests.diagnosis.scenes import NIC_LINE, SECOND_NS, scene_of
 
@@ -27,6 +27,12 @@ def test_lines_about_one_stall_are_one_symptom_and_the_telling_one_is_taken() ->
     )
     done = replace(later(NIC_LINE, 2), rule="ena-reset-done", queue=None, napi_scheduled=None, phase="done")
     assert symptom_events([resetting, NIC_LINE, done]) == [NIC_LINE]
+    assert lines_of_stall([resetting, NIC_LINE, done], NIC_LINE) == 2
+    assert lines_of_stall([NIC_LINE, later(NIC_LINE, 40)], NIC_LINE) == 1
+
+
+def test_of_two_lines_that_tell_the_same_the_first_is_explained() -> None:
+    assert symptom_events([NIC_LINE, later(NIC_LINE, 10)]) == [NIC_LINE]
 
 
 def test_stalls_of_two_devices_or_of_two_times_are_told_apart_the_newest_first() -> None:

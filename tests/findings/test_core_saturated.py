@@ -108,6 +108,7 @@ def test_tasks_and_nic_queues_of_that_core_are_named() -> None:
     facts = evidence(finding)
     assert facts["share of kubelet (pid 812) of kubelet.service"] == 0.97
     assert facts["serves"] == "eth0 queue 5"
+    assert finding.remedy == "move-interrupts"
     assert not any("python" in name for name in facts)
 
 

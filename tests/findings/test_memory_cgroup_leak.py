@@ -43,6 +43,17 @@ def test_a_unit_that_leaks_is_named_with_its_rate() -> None:
     assert "events lost" not in facts
 
 
+def test_what_was_removed_in_the_last_seconds_counts_as_what_was_removed_before() -> None:
+    """A start every 0.85 s leaves 700 behind; of 6 s, those of the last 3 s are no zombies yet."""
+    before = ledger(group(ECS, 0, 0))
+    agent = group(ECS, 4900, 2800)._replace(released=0, dying=4900)
+    ((summary, _),) = looked(before, ledger(agent), seconds=6)
+    assert summary == "ecs.service leaks memory cgroups: 4,900 in 6 s, 49,000 a minute"
+    half = group(ECS, 100, 30)._replace(released=30, dying=70)
+    ((summary, _),) = looked(before, ledger(half))
+    assert summary.startswith("ecs.service leaks memory cgroups: 50 in 10 s")
+
+
 def test_every_owner_has_a_finding_of_its_own_and_its_groups_together() -> None:
     after = ledger(
         group("/docker/#", 5, 5, "runc", unit="docker.service"),
@@ -55,6 +66,24 @@ def test_every_owner_has_a_finding_of_its_own_and_its_groups_together() -> None:
     assert [summary.split()[0] for summary, _ in found] == ["docker.service", "leaker"]
     assert [facts["leaked while looking"] for _, facts in found] == [7, 3]
     assert found[0][1]["events lost"] == 4
+
+
+def test_only_the_cgroup_of_a_unit_itself_can_be_emptied_by_it() -> None:
+    groups = ledger(
+        group(ECS, 12, 10),
+        group("/docker/#", 5, 5, "runc", unit="docker.service"),
+        group("/system.slice/job@#.service", 5, 5),
+    )
+    series: dict[Source[Any], Sequence[Any]] = {
+        MEMORY_CGROUPS: [COUNT] * 11,
+        CGROUP_LEDGER: [ledger(), groups],
+    }
+    found = look(memory_cgroup_leak, segment_of(series))
+    assert [(one.subject, one.remedy) for one in found] == [
+        ("ecs.service", "clean-before-removal"),
+        ("docker.service", ""),
+        ("", ""),
+    ]
 
 
 def test_a_clean_cycle_is_not_a_leak() -> None:

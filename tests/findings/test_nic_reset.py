@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from necroscope.findings.nic_reset import ADVICE, nic_reset
 from necroscope.model.finding import Severity
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -30,6 +32,14 @@ def test_a_stall_names_device_queue_core_and_time() -> None:
     )
     assert "NAPI scheduled but not run" in facts
     assert facts["ena-tx-queue-paused"] == ENA
+    assert (finding.subject, finding.remedy) == ("37", "move-interrupts")
+
+
+def test_what_no_core_can_help_asks_for_no_remedy() -> None:
+    (unknown,) = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(ENA)]}))
+    assert (unknown.subject, unknown.remedy) == ("", "")
+    several = segment_of({KERNEL_LOG: [kernel_log(ENA)], NIC_QUEUES: [(replace(QUEUE, cores=(1, 2)),)]})
+    assert [finding.remedy for finding in look(nic_reset, several)] == [""]
 
 
 def test_every_device_gets_a_finding() -> None:

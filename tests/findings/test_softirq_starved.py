@@ -24,6 +24,7 @@ def test_run_delay_names_the_core() -> None:
     facts = evidence(finding)
     assert finding.severity is Severity.CRITICAL
     assert (facts["core"], facts["thread"], facts["run delay"]) == (1, "ksoftirqd/1", 4.8)
+    assert (finding.subject, finding.remedy) == ("1", "move-interrupts")
 
 
 def test_what_user_space_hogs_add_is_not_starvation() -> None:
@@ -36,6 +37,7 @@ def test_a_napi_thread_has_no_core() -> None:
     moments = [(SoftirqThread(99, "napi/eth0-8193", None, delay_s * 10**9),) for delay_s in (0, 1)]
     (finding,) = look(softirq_starved, segment_of({SOFTIRQ_THREADS: moments}))
     assert "core" not in evidence(finding)
+    assert (finding.subject, finding.remedy) == ("", "")
     assert "napi/eth0-8193 waited 1.0 s" in finding.summary
 
 

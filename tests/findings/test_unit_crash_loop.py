@@ -41,13 +41,44 @@ def test_evidence_leads_to_the_cause() -> None:
     assert (facts["restarts"], facts["restarts while looking"], facts["restart rate"]) == (42, 2, 120.0)
     assert facts["enabled"] == "enabled (preset: enabled)"
     assert facts["exit status"] == 3
-    assert any("systemctl disable --now ecs.service" in step for step in finding.advice)
+    assert any("necroscope fix disable-unit ecs.service" in step for step in finding.advice)
 
 
 def test_a_slow_loop_is_seen_between_two_restarts() -> None:
     waiting = unit("ecs.service", 12, active_state="activating", sub_state="auto-restart")
     just_started = unit("slow.service", 12, state_changed_ns=BEGIN_NS - 20 * 10**9)
     assert names((waiting, just_started)) == ["ecs.service", "slow.service"]
+
+
+def test_a_repaired_unit_is_worth_a_word_for_a_while_and_no_alarm() -> None:
+    def look_at(seconds_up: float, delay: float) -> list[tuple[str, str]]:
+        one = unit(
+            "ecs.service",
+            16,
+            restart_delay_seconds=delay,
+            state_changed_ns=BEGIN_NS + 10**9 - int(seconds_up * 10**9),
+        )
+        found = look(unit_crash_loop, segment_of({UNITS: [(one,), (one,)]}))
+        return [(finding.severity.value, finding.summary.partition(", ")[2]) for finding in found]
+
+    assert look_at(8, delay=0.3) == [("info", "and has been up for 8 s since")]
+    assert look_at(3, delay=0.3)[0][0] == "warning"  # it may fail any moment
+    assert look_at(25, delay=10)[0][0] == "warning"
+    assert look_at(290, delay=10)[0][0] == "info"
+    assert look_at(310, delay=10) == []
+
+
+def test_a_count_that_begins_again_is_counted_from_0() -> None:
+    moments = [(unit("ecs.service", restarts),) for restarts in (40, 42, 3, 5)]
+    (finding,) = look(unit_crash_loop, segment_of({UNITS: moments}))
+    assert evidence(finding)["restarts while looking"] == 7
+    assert evidence(finding)["restart rate"] == 140.0
+
+
+def test_a_loop_is_seen_though_its_count_was_set_back() -> None:
+    moments = [(unit("ecs.service", restarts),) for restarts in (40, 50, 1)]
+    (finding,) = look(unit_crash_loop, segment_of({UNITS: moments}))
+    assert finding.summary.startswith("ecs.service is crash-looping: 1 restarts, 11 of them")
 
 
 def test_a_loop_that_systemd_gave_up() -> None:

@@ -12,17 +12,22 @@ from pathlib import Path
 
 import pytest
 
+from lab.faults import limit_kills, softirq_floods
 from lab.faults.crash_loops import KEPT_BY_CACHES, crash_looping, leaked
+from lab.faults.crash_loops import why_not as why_no_loop
 from lab.faults.nic_stalls import Stall, stall_line, transmit_queues, write_stall
+from lab.faults.nic_stalls import why_not as why_no_stall
 from lab.faults.zombie_walks import FUNCTIONS, Walk, zombie_walk
 from lab.faults.zombies import HIERARCHY, zombies
-from lab.incidents import INCIDENTS, idle_machine, pinterest, why_not
+from lab.running.incident_play import seeing_systemd
 from necroscope.findings.kernel_log_events import match_line
 from necroscope.sources.host import Host
 from necroscope.sources.kernel_log import LogLine, open_kernel_log
 from necroscope.sources.nic_queues import NicQueue
 
-real = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+REASON = why_no_loop() or why_no_stall()
+real = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+WHY_NO_FLOOD = softirq_floods.why_not()
 QUEUE = NicQueue("eth7", "virtio_net", "virtio2", 3, "tx", 39, "virtio2-output.3", (1,), ())
 ASK_UNITS = """
 from necroscope.sources.host import Host
@@ -71,16 +76,17 @@ def test_a_clean_crash_loop_makes_cgroups_and_leaks_none() -> None:
 
 @real
 def test_a_recorder_behind_the_wrapper_sees_that_systemd_and_this_machine() -> None:
-    with pinterest(cgroups_per_start=1) as incident:
-        assert incident.loop
-        assert eventually(lambda: incident.loop is not None and incident.loop.restarts() >= 1)
+    others = {"healthy.service": "[Service]\nExecStart=/bin/sleep infinity\n"}
+    with crash_looping(cgroups_per_start=1, others=others) as loop:
+        assert eventually(lambda: loop.restarts() >= 1)
+        wrapper = seeing_systemd(loop.machine)
         asked = subprocess.run(
-            [*incident.wrapper, sys.executable, "-c", ASK_UNITS], capture_output=True, text=True, check=True
+            [*wrapper, sys.executable, "-c", ASK_UNITS], capture_output=True, text=True, check=True
         )
         units = dict(line.split() for line in asked.stdout.splitlines())
         assert int(units["ecs.service"]) >= 1
         assert units["healthy.service"] == "0"
-        name = subprocess.run([*incident.wrapper, "uname", "-n"], capture_output=True, text=True, check=True)
+        name = subprocess.run([*wrapper, "uname", "-n"], capture_output=True, text=True, check=True)
         assert name.stdout.strip() == os.uname().nodename
     assert not Path("/run/systemd/private").is_symlink()
 
@@ -140,15 +146,39 @@ def test_the_line_is_in_the_kernel_log_with_a_queue_of_this_machine() -> None:
     assert stall.core in stall.queue.cores
 
 
+def ticks(core: int) -> list[int]:
+    """user, nice, system, idle, iowait, irq, softirq, steal of a core."""
+    rows = (line.split() for line in Path("/proc/stat").read_text().splitlines())
+    return next([int(value) for value in row[1:9]] for row in rows if row[0] == f"cpu{core}")
+
+
+def namespaces() -> str:
+    """The network namespaces of this machine, by their inode."""
+    command = ["lsns", "--type", "net", "--noheadings", "--output", "NS"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(WHY_NO_FLOOD is not None, reason=str(WHY_NO_FLOOD))
+def test_a_flood_fills_its_core_with_softirqs_and_leaves_no_namespace() -> None:
+    with softirq_floods.softirq_flood(0) as pid:
+        own = str(Path(f"/proc/{pid}/ns/net").stat().st_ino)
+        assert own in namespaces()
+        time.sleep(0.5)
+        began = ticks(0)
+        time.sleep(2)
+        used = [after - at_first for at_first, after in zip(began, ticks(0), strict=True)]
+    assert used[6] > 0.5 * sum(used)
+    assert own not in namespaces()
+
+
 @real
-def test_an_incident_strikes_and_leaves_nothing() -> None:
-    before = leaked()
-    with idle_machine() as incident:
-        struck = incident.strike()
-        assert struck.busy_core is None and struck.stall.core == incident.core
-    assert not Path(f"/proc/{incident.machine.leader}").exists()
-    assert leaked() <= before + KEPT_BY_CACHES
-
-
-def test_there_are_six_incidents() -> None:
-    assert len(INCIDENTS) == 6
+def test_the_kernel_itself_kills_a_process_at_its_limit() -> None:
+    read = open_kernel_log(Host())
+    read()
+    pid = limit_kills.kill_at_limit()
+    log = read().value
+    assert log
+    events = [event for line in log.lines if (event := match_line(line))]
+    (kill,) = [event for event in events if event.kind == "oom-kill" and event.pid == pid]
+    assert (kill.rule, kill.from_user_space) == ("oom-kill-memory-cgroup", False)
+    assert list(HIERARCHY.glob("necroscope-lab-limit-*")) == []

@@ -198,7 +198,8 @@ def test_a_hundred_thousand_and_more_zombies_stay_within_the_bound() -> None:
             ask()
             lost, dying, settled, untracked, freed_older, grown = ask()
             rise = kernel_dying() - before
-        assert (lost, dying, settled) == (0, 104_000, 104_000)
+        assert (lost, dying) == (0, settled)
+        assert dying == pytest.approx(104_000, abs=10), "the kernel may free one or the other by itself"
         assert rise + freed_older - freed == pytest.approx(104_000, abs=10), (
             "some older ones are on their way"
         )

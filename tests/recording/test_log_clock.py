@@ -146,6 +146,13 @@ def test_without_a_mark_the_quickest_arrival_tells(clocks: Clocks, first: Readin
     assert clock.behind_ns == BEHIND_NS + 2_000_000, "a line that came late says nothing"
 
 
+def test_an_empty_line_is_not_taken_for_a_mark_that_could_not_be_written(clocks: Clocks) -> None:
+    clock = LogClock(Host())
+    seen = clock.calibrated(log((5 * SECOND_NS, "")))
+    assert clock.behind_ns is None
+    assert times(seen) == {"": 5 * SECOND_NS}
+
+
 def test_an_arrival_does_not_spoil_a_mark(clocks: Clocks, kmsg: Path) -> None:
     clock = LogClock(Host())
     clock.mark()

@@ -81,6 +81,12 @@ def test_open_ones_never_go() -> None:
     assert gone(entries, Budget(0, 0, 0)) == ["001", "002"]
 
 
+def test_what_perf_writes_of_an_open_one_does_not_take_the_room_of_those_with_events() -> None:
+    entries = [entry(n, kept=n > 3) for n in range(7)]
+    entries.append(replace(entry(7, kept=True, size=1000), is_open=True))
+    assert gone(entries, Budget(100, 40, 10**9)) == ["000", "001", "002"]
+
+
 def test_a_wall_clock_set_back_an_hour_changes_no_order() -> None:
     before = [entry(n) for n in range(4)]
     after = [entry(n, offset_ns=-3600 * SECOND_NS) for n in range(4, 8)]

@@ -44,6 +44,13 @@ def test_a_segment_being_made_is_not_a_segment(tmp_path: Path) -> None:
     assert Store(tmp_path).segments() == []
 
 
+def test_the_folder_of_fixes_is_not_that_of_a_host(tmp_path: Path) -> None:
+    (tmp_path / ".fixes/20260415T100211Z-reboot").mkdir(parents=True)
+    (tmp_path / ".fixes/20260415T100211Z-reboot/segment.json").write_text("{")
+    store = Store(tmp_path)
+    assert (store.segments(), store.damaged) == ([], [])
+
+
 def test_segments_of_one_second_get_names_of_their_own(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for _ in range(3):

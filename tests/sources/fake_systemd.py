@@ -47,6 +47,9 @@ def answer_from(
     return answer
 
 
+PATIENCE_SECONDS = 20.0
+
+
 class FakeSystemd:
     """Serves one client after the other, and answers what was asked in one breath back to front."""
 
@@ -60,7 +63,7 @@ class FakeSystemd:
         door.parent.mkdir(parents=True)
         self._listener.bind(str(door))
         self._listener.listen()
-        self._thread = threading.Thread(target=self._serve)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -75,6 +78,7 @@ class FakeSystemd:
             except OSError:
                 return
             with client:
+                client.settimeout(PATIENCE_SECONDS)  # of a test that failed before it hung up
                 try:
                     self._talk(client, self._let_in(client))
                 except OSError:  # the client lost patience

@@ -195,3 +195,34 @@ def test_sets_of_cores() -> None:
     for text in ("a", "0-", "1-x", "0-99999999999", "-"):
         with pytest.raises(ValueError, match=r"core|invalid"):
             parse_core_list(text)
+
+
+def test_a_pipe_is_not_an_empty_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reading = Host(tmp_path).read("/pipe")
+    assert reading.absence is Absence.BROKEN
+    assert "a pipe and not a file" in reading.reason
+
+
+def test_a_running_machine_can_be_seen_as_an_image() -> None:
+    assert not Host().as_image().is_live
+    assert Host().as_image().is_own
+    assert Host().is_live
+
+
+@pytest.mark.parametrize(
+    ("kernel", "file", "name"),
+    [
+        ("us", "node-17", "node-17"),
+        ("ip-10-0-0-1", "localhost.localdomain", "ip-10-0-0-1"),
+        ("localhost", "localhost", "localhost"),
+        ("", "", ""),
+    ],
+)
+def test_behind_another_root_the_machine_is_called_by_its_own_file(
+    tmp_path: Path, kernel: str, file: str, name: str
+) -> None:
+    for path, text in (("proc/sys/kernel/hostname", kernel), ("etc/hostname", file)):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(f"{text}\n")
+    assert Host(tmp_path).name() == name

@@ -22,7 +22,9 @@ from necroscope.sources.throttling import THROTTLING
 
 HOSTS = {path.name: Host(path) for path in sorted((Path(__file__).parents[1] / "hosts").glob("debian-*"))}
 # What a tree of files cannot have: drivers to ask, a systemd that runs, and tracepoints.
-NOT_RECORDED = dict.fromkeys(("nic-counters", "units", "cgroup-ledger"), Absence.NOT_SUPPORTED)
+NOT_RECORDED = dict.fromkeys(
+    ("nic-counters", "units", "held-back-units", "cgroup-ledger"), Absence.NOT_SUPPORTED
+)
 
 each_host = pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jeepney import new_error, new_signal
+from jeepney import Message, new_error, new_method_return, new_signal
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import DBusConnection, open_dbus_connection
 
@@ -116,6 +116,29 @@ def test_no_answer_ends_by_the_timeout(start_systemd: StartSystemd, tmp_path: Pa
     with pytest.raises(TimeoutError):
         bus.properties(restarts(3))
     assert time.monotonic() - began < 1
+    bus.close()
+
+
+def test_a_change_may_take_longer_than_a_question(start_systemd: StartSystemd, tmp_path: Path) -> None:
+    def slowly(question: Message) -> Message:
+        time.sleep(0.5)
+        return new_method_return(question)
+
+    start_systemd(slowly)
+    bus = SystemdBus(Host(tmp_path))
+    assert bus.call("Reload", "", (), timeout_seconds=30) == ()
+    with pytest.raises(TimeoutError):
+        bus.call("Reload", "", ())
+    bus.close()
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_systemd_says_of_an_error_is_passed_on(start_systemd: StartSystemd, tmp_path: Path) -> None:
+    name = "org.freedesktop.systemd1.NoSuchUnit"
+    start_systemd(lambda question: new_error(question, name, "s", ("Unit x.service not loaded.",)))
+    bus = SystemdBus(Host(tmp_path))
+    with pytest.raises(OSError, match=r"] Unit x\.service not loaded\.$"):
+        bus.call("StopUnit", "ss", ("x.service", "replace"))
     bus.close()
 
 

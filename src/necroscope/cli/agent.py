@@ -254,7 +254,7 @@ class Agent:
 
 def host_name(host: Host) -> str:
     """The name under which a host's segments are kept."""
-    return host.word("/proc/sys/kernel/hostname") or platform.node()
+    return host.name() or platform.node()
 
 
 def _labels(first: Moment) -> Labels:

@@ -21,7 +21,8 @@ from necroscope.cli.damaged import spare, tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_moment, around_event, choose, choose_range
 from necroscope.cli.times import EventName
-from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, SECOND_NS
+from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST
+from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS
 from necroscope.diagnosis.culprit import find_culprits
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.culprit import Ranking, Suspect

@@ -14,16 +14,22 @@ from pathlib import Path
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store
 from necroscope.cli.damaged import tell_damaged
-from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
+from necroscope.cli.diagnosis_text import (
+    accident_document,
+    accident_lines,
+    diagnosis_document,
+    diagnosis_lines,
+)
 from necroscope.cli.events import read_events_of
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.cli.times import EventName, Moment, event_name
 from necroscope.diagnosis.diagnose import diagnose
-from necroscope.diagnosis.recorded import recorded_scene
+from necroscope.diagnosis.recorded import accidents_between, recorded_scene
 from necroscope.diagnosis.symptom import KINDS, symptom_events
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.model.accident import Accident
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Store
@@ -46,14 +52,15 @@ def run(arguments: argparse.Namespace) -> Answer:
     """Find the symptoms, and follow each to its root."""
     thresholds = load_thresholds(arguments.config)
     if arguments.around:
-        _set_range_around(arguments)
+        set_range_around(arguments)
     chosen = choose_range(arguments)
     events = read_events_of(chosen)
-    wanted = _wanted(arguments.around, events)
-    diagnoses = _diagnose_all(chosen, wanted[:MOST], thresholds)
+    wanted = wanted_symptoms(arguments.around, events)
+    diagnoses = diagnose_all(chosen, wanted[:MOST], thresholds)
     if wanted and not diagnoses:
         what = f"of the time around {wanted[0].id} there are no counters"
         raise CannotLookError(what, hint="necroscope timeline shows what there is")
+    accidents = accidents_between(chosen.segments, chosen.begin_ns, chosen.end_ns, chosen.damaged)
     utc = Anchor(0, 0)
     begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
     body = {
@@ -63,17 +70,18 @@ def run(arguments: argparse.Namespace) -> Answer:
         "symptoms": len(wanted),
         "diagnosis": diagnosis_document(diagnoses[0]) if diagnoses else None,
         "others": [diagnosis_document(one) for one in diagnoses[1:]],
+        "by_accident": None if accidents is None else [accident_document(one) for one in accidents],
         "damaged": tell_damaged(chosen.damaged),
     }
     head = f"{chosen.host}, from {begin} to {end}"
     return Answer(
-        int(bool(diagnoses)),
+        int(bool(diagnoses or accidents)),
         body,
-        lambda screen: "\n".join(_text(screen, head, diagnoses, len(wanted))),
+        lambda screen: "\n".join(_text(screen, head, diagnoses, len(wanted), accidents)),
     )
 
 
-def _set_range_around(arguments: argparse.Namespace) -> None:
+def set_range_around(arguments: argparse.Namespace) -> None:
     """An event tells its own range, and the host it is of."""
     if arguments.begin or arguments.end:
         raise UsageError("--around and --begin or --end say two different things")
@@ -84,7 +92,7 @@ def _set_range_around(arguments: argparse.Namespace) -> None:
     arguments.end = Moment(event.utc_ns + AROUND_NS)
 
 
-def _wanted(around: EventName | None, events: Sequence[StoredEvent]) -> list[StoredEvent]:
+def wanted_symptoms(around: EventName | None, events: Sequence[StoredEvent]) -> list[StoredEvent]:
     """The symptoms to explain, the newest first."""
     if around:
         named = [stored for stored in events if stored.id == around.id]
@@ -95,16 +103,26 @@ def _wanted(around: EventName | None, events: Sequence[StoredEvent]) -> list[Sto
     return [by_event[event] for event in symptom_events([stored.event for stored in events])]
 
 
-def _diagnose_all(chosen: Chosen, wanted: Sequence[StoredEvent], thresholds: Thresholds) -> list[Diagnosis]:
+def diagnose_all(chosen: Chosen, wanted: Sequence[StoredEvent], thresholds: Thresholds) -> list[Diagnosis]:
+    """Why each of some symptoms happened; those without counters around them are left out."""
     segments, damaged = chosen.segments, chosen.damaged
     scenes = ((recorded_scene(segments, one, thresholds, damaged), one.event) for one in wanted)
     return [diagnose(scene, event) for scene, event in scenes if scene]
 
 
-def _text(screen: Screen, head: str, diagnoses: Sequence[Diagnosis], symptoms: int) -> Iterator[str]:
+def _text(
+    screen: Screen,
+    head: str,
+    diagnoses: Sequence[Diagnosis],
+    symptoms: int,
+    accidents: Sequence[Accident] | None,
+) -> Iterator[str]:
     yield screen.paint(screen.wrap(head), "bold")
     if not diagnoses:
         yield screen.wrap("nothing to explain: no NIC reset, no core in the kernel for seconds, no leak")
+        yield from accident_lines(screen, accidents or ())
+        if accidents is None:
+            yield screen.wrap("whether a failure keeps an enabled unit from starting is not recorded")
         return
     yield from diagnosis_lines(screen, diagnoses[0])
     if len(diagnoses) > 1:

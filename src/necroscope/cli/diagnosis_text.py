@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
 from necroscope.cli.screen import Screen
 from necroscope.cli.value_text import value_text
+from necroscope.findings.unit_held_back import sentence
+from necroscope.model.accident import Accident
 from necroscope.model.culprit import Suspect
 from necroscope.model.diagnosis import Diagnosis, Link, Rival
 from necroscope.model.finding import Evidence
 
 EVIDENCE_SHOWN = 10  # of a link; --json has all of it
+
+
+def accident_document(accident: Accident) -> dict[str, Any]:
+    """A unit that is held back, for machines."""
+    return asdict(accident)
+
+
+def accident_lines(screen: Screen, accidents: Iterable[Accident]) -> Iterator[str]:
+    """Units that are held back, for people; nothing where there is none."""
+    for number, accident in enumerate(accidents):
+        if not number:
+            yield ""
+            yield screen.paint("By accident", "bold")
+        yield screen.wrap(f"- {sentence(accident)}", 2, 4)
+        yield screen.table(map(_fact, accident.evidence), 6)
 
 
 def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -37,6 +54,7 @@ def diagnosis_lines(screen: Screen, diagnosis: Diagnosis) -> Iterator[str]:
             yield ""
             yield screen.paint(title, "bold")
             yield from _rival_lines(screen, rivals)
+    yield from accident_lines(screen, diagnosis.by_accident)
     if diagnosis.missing:
         yield ""
         yield screen.paint("Missing in the chain", "bold")

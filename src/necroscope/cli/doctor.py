@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, folder, look_duration
 from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
-from necroscope.cli.screen import Screen, progress_bar
+from necroscope.cli.finding_text import finding_document, finding_lines, not_checked_lines
+from necroscope.cli.look_now import look_now
+from necroscope.cli.screen import Screen
 from necroscope.cli.value_text import value_text
-from necroscope.diagnosis.now import diagnose_now
-from necroscope.errors import CannotLookError, NecroscopeError
 from necroscope.findings.catalog import DETECTORS
-from necroscope.findings.examine import examine
-from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event, event_id
-from necroscope.model.examination import Examination, NotChecked
-from necroscope.model.finding import Finding, Severity
-from necroscope.recording.sampler import sample
+from necroscope.model.examination import Examination
+from necroscope.model.finding import Severity
 from necroscope.recording.segment import Segment
-from necroscope.recording.store import Damage, Store
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
 
@@ -51,15 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     """Sample, examine, answer."""
     thresholds = load_thresholds(arguments.config)
-    segment = sample(Host(arguments.root), arguments.duration, progress_bar)
-    examination = examine(segment, thresholds)
-    if not examination.checked:
-        raise CannotLookError(
-            f"nothing could be looked at under {arguments.root}: {examination.not_checked[0].reason}",
-            hint="--root must hold a machine's /proc and /sys",
-        )
-    diagnosis, left_out = _diagnose(arguments.store, segment, thresholds)
-    examination = replace(examination, not_checked=(*examination.not_checked, *left_out))
+    looked = look_now(Host(arguments.root), arguments.duration, thresholds, arguments.store)
+    segment, examination, diagnosis = looked.segment, looked.examination, looked.diagnosis
     # On a working node some core is always full of user-space work: worth a line, not an alarm.
     alarming = any(finding.severity is not Severity.INFO for finding in examination.findings)
     code = INTERRUPTED if segment.interrupted else int(alarming)
@@ -68,23 +58,6 @@ def run(arguments: argparse.Namespace) -> Answer:
         _document(segment, examination, diagnosis),
         lambda screen: "\n".join(_text(screen, segment, examination, diagnosis)),
     )
-
-
-def _diagnose(
-    store: Path | None, segment: Segment, thresholds: Thresholds
-) -> tuple[Diagnosis | None, list[NotChecked]]:
-    """Why: from what a recorder has of the last hour, else from the look itself."""
-    if not segment.is_live:
-        return None, []
-    damaged: list[Damage] = []
-    try:
-        recorded = Store(store).segments() if store else []
-        errors = []
-    except NecroscopeError as error:  # a store that is not ours to read: the look itself is whole
-        recorded, errors = [], [error]
-    found = diagnose_now(segment, recorded, thresholds, damaged)
-    errors += [damage.error for damage in damaged]
-    return found, [NotChecked("recordings", error.what, error.hint, ("diagnosis",)) for error in errors]
 
 
 def _document(segment: Segment, examination: Examination, diagnosis: Diagnosis | None) -> dict[str, Any]:
@@ -102,11 +75,6 @@ def _document(segment: Segment, examination: Examination, diagnosis: Diagnosis |
         "not_checked": [asdict(row) for row in examination.not_checked],
         "sources": [_cost_document(source.id, segment) for source in SOURCES],
     }
-
-
-def finding_document(finding: Finding) -> dict[str, Any]:
-    """A finding for machines."""
-    return {**asdict(finding), "severity": finding.severity.value}
 
 
 def event_document(event: Event, segment: Segment) -> dict[str, Any]:
@@ -149,7 +117,7 @@ def _text(
     yield screen.wrap(f"Linux {labels.kernel or 'unknown'}, {cores}, {looked}{interrupted}")
     for finding in examination.findings:
         yield ""
-        yield from _finding_text(screen, finding)
+        yield from finding_lines(screen, finding)
     if diagnosis:
         yield ""
         yield screen.paint("Diagnosis", "bold")
@@ -162,22 +130,4 @@ def _text(
         yield ""
         yield screen.paint("Seen", "bold")
         yield screen.table((fact.name, value_text(fact)) for fact in examination.seen)
-    if examination.not_checked:
-        yield ""
-        yield screen.paint("Not checked", "bold")
-        yield screen.table((row.source, _reason(row)) for row in examination.not_checked)
-
-
-def _finding_text(screen: Screen, finding: Finding) -> Iterator[str]:
-    severity = finding.severity.value
-    yield f"{screen.paint(severity.upper(), severity)} {screen.paint(finding.id, 'bold')}"
-    yield screen.wrap(finding.summary, 2)
-    yield screen.table(((e.name, value_text(e)) for e in finding.evidence), 4)
-    sources = dict.fromkeys(e.source for e in finding.evidence)
-    yield screen.paint(screen.wrap(f"read from {'; '.join(sources)}", 4, 6), "dim")
-    for step in finding.advice:
-        yield screen.wrap(f"-> {step}", 2, 5)
-
-
-def _reason(row: NotChecked) -> str:
-    return f"{row.reason}. To see it: {row.hint}" if row.hint else row.reason
+    yield from not_checked_lines(screen, examination.not_checked)

@@ -1,4 +1,4 @@
-"""The manual page of anything that has an id: a finding, an event, a rule, a cause, a source, an error."""
+"""The manual page of anything that has an id: a finding, an event, a rule, a cause, a remedy, an error."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import argparse
 import difflib
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 
 from necroscope.cli.answer import Answer
 from necroscope.diagnosis.causes import as_manual, load_causes
+from necroscope.diagnosis.facts.fact import bare
 from necroscope.errors import ERRORS, UsageError
-from necroscope.findings.catalog import DETECTORS
+from necroscope.findings.catalog import ALL_DETECTORS, DETECTORS, UNIT_DETECTORS
 from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.findings.thresholds import default_thresholds
 from necroscope.model.event import EVENT_KINDS
+from necroscope.model.remedy_ids import REMEDIES, SUBJECTS
 from necroscope.sources.catalog import SOURCES
 
 
@@ -49,6 +52,9 @@ def _explain(id: str) -> tuple[str, list[str], str]:
         "conclusion": _conclusion,
         "source": _source,
         "threshold": _threshold,
+        "remedy": _remedy,
+        "action": _action,
+        "quantity": _quantity,
         "error": _error,
     }
     found = {kind: text for kind, page in books.items() if (text := page(id))}
@@ -61,12 +67,14 @@ def _explain(id: str) -> tuple[str, list[str], str]:
 
 def all_ids() -> list[str]:
     """Every id that can be explained."""
-    ids = [detector.id for detector in DETECTORS] + [source.id for source in SOURCES]
+    ids = [detector.id for detector in ALL_DETECTORS]
+    ids += [source.id for source in SOURCES]
     rules = [rule.id for rule in kernel_log_rules()]
     causes = load_causes()
     rules += [link.id for link in causes.links] + [rival.id for rival in causes.rivals]
     rules += [conclusion.id for conclusion in causes.conclusions]
-    return [*dict.fromkeys([*ids, *EVENT_KINDS, *rules, *default_thresholds(), *ERRORS])]
+    treating = [*REMEDIES, *action_pages(), *quantity_pages()]
+    return [*dict.fromkeys([*ids, *EVENT_KINDS, *rules, *default_thresholds(), *treating, *ERRORS])]
 
 
 def _finding(id: str) -> str:
@@ -76,7 +84,7 @@ def _finding(id: str) -> str:
             uses = ", ".join(source.id for source in detector.uses)
             looks = f"Looks at {needs}" + (f"; sees more with {uses}." if uses else ".")
             return "\n\n".join([detector.doc, looks, *_thresholds(id)])
-    return ""
+    return next((one.doc for one in UNIT_DETECTORS if one.id == id), "")
 
 
 def _thresholds(detector: str) -> Iterator[str]:
@@ -109,8 +117,11 @@ def _cause(id: str) -> str:
         if link.id == id:
             needs = ", ".join((*link.when, *link.needs, *link.may_lack))
             supports = f" Stronger with: {', '.join(link.supports)}." if link.supports else ""
+            supports += f" Fair at most without: {', '.join(map(bare, link.bounds))}." if link.bounds else ""
             steps = f"{link.cause}\n\n=> {link.effect}"
             manual = f"See {link.reference}. Refuted if {link.refuted_by}."
+            if link.remedies:
+                manual += f" Broken by: {', '.join(link.remedies)}."
             return as_manual(f"{steps}\n\nNeeds: {needs}.{supports}\n\n{manual}")
     return ""
 
@@ -139,6 +150,50 @@ def _source(id: str) -> str:
 def _threshold(id: str) -> str:
     threshold = default_thresholds().get(id)
     return f"{threshold.value:g} {threshold.unit}. {threshold.why}" if threshold else ""
+
+
+def _remedy(id: str) -> str:
+    if id not in REMEDIES:
+        return ""
+    from necroscope.remedies.catalog import ALL_REMEDIES  # all that they plan with, for their pages alone
+
+    command = f"necroscope fix {id} {SUBJECTS.get(id, '')}".strip()
+    return f"{ALL_REMEDIES[id].doc}\n\nTo plan it, which changes nothing: {command}"
+
+
+def _action(id: str) -> str:
+    page = action_pages().get(id, "")
+    return f"A step of a plan: {page}" if page else ""
+
+
+def _quantity(id: str) -> str:
+    return quantity_pages().get(id, "")
+
+
+def action_pages() -> dict[str, str]:
+    """The page of every kind of change, by id: it stands in front of its code."""
+    from necroscope.remedies.actions.catalog import ALL_ACTIONS
+
+    folder = "necroscope.remedies.actions"
+    modules = {id: import_module(f"{folder}.{id.replace('-', '_')}") for id in ALL_ACTIONS}
+    return {id: inspect.getdoc(module) or "" for id, module in modules.items()}
+
+
+def quantity_pages() -> dict[str, str]:
+    """The page of everything that `verify` compares, by id."""
+    from necroscope.remedies.verification.quantities import QUANTITIES
+
+    return {
+        one.id: f"{one.what}, in {one.unit}\n\n"
+        "A quantity that `verify` compares before and after a fix; less is better."
+        f" Read from {one.read_from}, every {_pace(one.pace_seconds)}.\n\n"
+        f"Not troubled up to {one.floor:,g}: {one.floor_why}."
+        for one in QUANTITIES.values()
+    }
+
+
+def _pace(seconds: float) -> str:
+    return "second" if seconds == 1 else f"{seconds:g} seconds"
 
 
 def _error(id: str) -> str:

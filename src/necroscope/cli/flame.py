@@ -1,7 +1,8 @@
-"""The flame graph of any moment and any core, or its difference to another.
+"""The flame graph of any moment and any core, or its difference to quiet seconds or another moment.
 
 necroscope flame --around 14:02 --cpu 5 -o reset.svg
 necroscope flame --around 14:02 --against baseline
+necroscope flame --around 14:02 --against 13:50..13:55
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
+from necroscope.cli.baseline import Baseline, difference_notes, named_baseline, quiet_baseline
 from necroscope.cli.damaged import spare, tell_damaged
+from necroscope.cli.output_file import add_output, write_output
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose, describe
-from necroscope.cli.times import span
 from necroscope.errors import UsageError
+from necroscope.findings.thresholds import load_thresholds
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
-from necroscope.profiles.window import Selection, Window, flame, require_samples, rest_of, window
+from necroscope.profiles.window import Selection, Window, flame, require_samples, window
 from necroscope.recording.store import Damage, StoredSegment
 
 SMALLEST_SHARE = 0.01  # of a node that the terminal shows
@@ -30,7 +33,7 @@ DEEPEST = 40
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `flame` understands."""
     add_selection(parser)
-    against = "a difference: to `baseline`, the rest of the recording, or to T..T"
+    against = "a difference: to `baseline`, the quiet seconds around it, or to T..T"
     parser.add_argument("--against", metavar="baseline|T..T", help=against)
     parser.add_argument(
         "--by",
@@ -39,10 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what stands at the root",
     )
     parser.add_argument("--inverted", action="store_true", help="innermost functions first: who calls them")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help=f"write a file instead: {', '.join(FORMATS)}"
-    )
-    parser.add_argument("-f", "--force", action="store_true", help="overwrite the file")
+    parser.add_argument("--config", type=Path, help="a TOML file with thresholds, for what is quiet")
+    add_output(parser, f"write a file instead: {', '.join(FORMATS)}")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -50,12 +51,12 @@ def run(arguments: argparse.Namespace) -> Answer:
     segments, selection, damaged = choose(arguments)
     found, segments = spare(lambda some: window(some, selection, arguments.by), segments, selection, damaged)
     require_samples(found, segments)
-    baseline, against = _baseline(arguments, segments, selection, damaged)
-    tree = flame(found, baseline, inverted=arguments.inverted)
-    notes = (*found.notes, *([f"red: more here than in {against}"] if baseline else []))
-    title = Title(describe(selection, segments[-1].host), notes=notes)
+    baseline = _baseline(arguments, segments, selection, damaged)
+    tree = flame(found, baseline.window if baseline else None, inverted=arguments.inverted)
+    title = titled(describe(selection, segments[-1].host), tree, found, baseline)
     document = _document(tree, found, title)
-    body = {**document, "against": against or None, "damaged": tell_damaged(damaged)}
+    against = baseline.document if baseline else None
+    body = {**document, "against": against, "damaged": tell_damaged(damaged)}
     if arguments.output:
         written = _write(arguments.output, tree, title, force=arguments.force)
         return Answer(0, {**body, "written": str(arguments.output)}, lambda _: written)
@@ -67,42 +68,29 @@ def _baseline(
     segments: list[StoredSegment],
     selection: Selection,
     damaged: list[Damage],
-) -> tuple[Window | None, str]:
+) -> Baseline | None:
     if not arguments.against:
-        return None, ""
+        return None
     if arguments.against == "baseline":
-        other, _ = spare(lambda some: rest_of(some, selection, arguments.by), segments, selection, damaged)
-        name = "the rest of the recording"
-    else:
-        try:
-            begin, end = (m.utc_ns([segments[-1]]) for m in span(arguments.against))
-        except argparse.ArgumentTypeError as error:
-            raise UsageError(f"--against: {error}") from error
-        part = Selection(
-            begin,
-            end,
-            selection.cpus,
-            selection.processes,
-            selection.threads,
-            selection.events,
-            selection.idle,
-        )
-        other, _ = spare(lambda some: window(some, part, arguments.by), segments, part, damaged)
-        name = describe(part, segments[-1].host)
-    return require_samples(other, segments), name
+        thresholds = load_thresholds(arguments.config)
+        return quiet_baseline(segments, selection, thresholds, damaged, arguments.by)
+    return named_baseline(arguments.against, segments, selection, damaged, arguments.by)
+
+
+def titled(words: str, tree: Flame, found: Window, baseline: Baseline | None) -> Title:
+    """What a graph shows, and what its shares are of."""
+    if baseline:
+        notes = difference_notes(tree, found, baseline)
+        return Title(f"{words}, against {baseline.text}", notes=(*found.notes, *notes))
+    idle = any(one.idle for one in found.selections)
+    return Title(words, notes=(*found.notes, f"shares are of {'all samples' if idle else 'busy time'}"))
 
 
 def _write(path: Path, tree: Flame, title: Title, *, force: bool) -> str:
     suffix = next((suffix for suffix in FORMATS if path.name.endswith(suffix)), None)
     if suffix is None:
         raise UsageError(f"{path}: no such format", hint=f"the name must end in one of: {', '.join(FORMATS)}")
-    try:
-        with path.open("wb" if force else "xb") as file:
-            file.write(FORMATS[suffix](tree, title))
-    except FileExistsError as error:
-        raise UsageError(f"{path} exists", hint="-f overwrites it") from error
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+    write_output(path, FORMATS[suffix](tree, title), force=force)
     return f"{path}: {title.text}; {'; '.join(title.notes)}"
 
 
@@ -123,11 +111,15 @@ def _document(tree: Flame, found: Window, title: Title) -> dict[str, Any]:
 def _text(screen: Screen, tree: Flame, title: Title) -> Iterator[str]:
     yield screen.paint(screen.wrap(title.text), "bold")
     yield screen.wrap("; ".join(title.notes))
+    yield from map(screen.line, tree_lines(tree))
+    yield screen.wrap(f"functions with less than {SMALLEST_SHARE:.0%} are left out; -o FILE has them all")
+
+
+def tree_lines(tree: Flame, smallest: float = SMALLEST_SHARE) -> Iterator[str]:
+    """The functions that have a share or a change worth seeing, each below its caller."""
     depths = tree.depths()
     for node in range(1, len(tree.parent)):
         shown = max(tree.share(node), abs(tree.change(node)))
-        if shown >= SMALLEST_SHARE and depths[node] <= DEEPEST:
+        if shown >= smallest and depths[node] <= DEEPEST:
             change = f" {tree.change(node):>+7.1%}" if tree.baseline else ""
-            line = f"{tree.share(node):>6.1%}{change} {' ' * (depths[node] - 1)}{tree.name(node)}"
-            yield screen.line(line)
-    yield screen.wrap(f"functions with less than {SMALLEST_SHARE:.0%} are left out; -o FILE has them all")
+            yield f"{tree.share(node):>6.1%}{change} {' ' * (depths[node] - 1)}{tree.name(node)}"

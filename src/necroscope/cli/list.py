@@ -1,4 +1,4 @@
-"""What there is: every source, detector, event, rule, cause, threshold and remedy, by its id."""
+"""What there is: every source, detector, event, rule, cause, threshold, remedy and quantity, by its id."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import inspect
 from collections.abc import Callable
 
 from necroscope.cli.answer import Answer
+from necroscope.cli.explain import action_pages, quantity_pages
 from necroscope.cli.screen import Screen
 from necroscope.diagnosis.causes import as_manual, load_causes
 from necroscope.errors import ERRORS, UsageError
-from necroscope.findings.catalog import DETECTORS
+from necroscope.findings.catalog import ALL_DETECTORS
 from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.findings.thresholds import default_thresholds
 from necroscope.model.event import EVENT_KINDS
+from necroscope.model.remedy_ids import REMEDIES
 from necroscope.sources.catalog import SOURCES
 
 Rows = list[tuple[str, str]]
@@ -25,7 +27,7 @@ def _first_line(text: str) -> str:
 
 KINDS: dict[str, Callable[[], Rows]] = {
     "sources": lambda: [(source.id, _first_line(source.doc)) for source in SOURCES],
-    "detectors": lambda: [(detector.id, _first_line(detector.doc)) for detector in DETECTORS],
+    "detectors": lambda: [(one.id, _first_line(one.doc)) for one in ALL_DETECTORS],
     "events": lambda: list(EVENT_KINDS.items()),
     "rules": lambda: [(rule.id, rule.means) for rule in kernel_log_rules()],
     "causes": lambda: [(one.id, as_manual(f"{one.cause} => {one.effect}")) for one in load_causes().links],
@@ -33,7 +35,9 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "conclusions": lambda: [(one.id, as_manual(one.verdict)) for one in load_causes().conclusions],
     "thresholds": lambda: [(t.name, f"{t.value:g} {t.unit}. {t.why}") for t in default_thresholds().values()],
     "errors": lambda: [(slug, _first_line(inspect.getdoc(error) or "")) for slug, error in ERRORS.items()],
-    "remedies": lambda: [],
+    "remedies": lambda: list(REMEDIES.items()),
+    "actions": lambda: [(id, _first_line(page)) for id, page in action_pages().items()],
+    "quantities": lambda: [(id, _first_line(page)) for id, page in quantity_pages().items()],
 }
 
 

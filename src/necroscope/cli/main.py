@@ -31,6 +31,12 @@ VERBS = {
     "diagnose": "why it happened: the causal chain over a recorded range, and what was ruled out",
     "culprit": "who and what ran more than usual in the seconds before an event, and is it chance",
     "zombies": "memory cgroups: tracked, in use, zombies; who leaks them, what they cost, time to the wall",
+    "audit": "what runs here or in an image without being needed: every unit, its origin, cost and use",
+    "snapshot": "what this host is made of, in one file to compare with others; secrets never enter it",
+    "drift": "why hosts that should be alike are not: what differs, the likeliest to matter first",
+    "fix": "what to do about it: a plan, and with --apply the deed, on record and with a way back",
+    "verify": "did it help: the same quantities before and after a fix, with a verdict and how sure it is",
+    "report": "the post-incident report: what happened, why, what was changed, whether it helped",
     "seal": "make what a dead recorder left open columnar; the recorder does it by itself",
     "explain": "the manual page of a finding, event, rule, source or error",
     "list": "what there is: sources, detectors, events, rules, thresholds, remedies",
@@ -53,7 +59,10 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help")
+        hint = f"{self.prog} --help"
+        if message.startswith("unrecognized arguments: -"):
+            hint += "; a name that begins with - comes last, behind --, as in fix disable-unit -- -.mount"
+        raise UsageError(message, hint=hint)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from necroscope.cli.agent import Agent, Orders, host_name
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, argument, duration, folder
-from necroscope.cli.doctor import finding_document
+from necroscope.cli.finding_text import finding_document
 from necroscope.cli.screen import Screen, note
 from necroscope.cli.signals import signals
 from necroscope.findings.capture_gap import recorder_findings

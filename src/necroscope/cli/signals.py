@@ -15,6 +15,11 @@ class Asked:
         self._to_stop = False
         self._stop: Callable[[], None] | None = None
 
+    @property
+    def was_stopped(self) -> bool:
+        """Whether somebody wanted us to end."""
+        return self._to_stop
+
     def when_stopped(self, stop: Callable[[], None]) -> None:
         """Whom to tell; at once if it was asked before."""
         self._stop = stop

@@ -73,6 +73,11 @@ class EventName:
 
     id: str
 
+    @property
+    def kind(self) -> str:
+        """What kind of event it is: `nic-reset`."""
+        return self.id.rsplit("-", 2)[0]
+
 
 def moment_or_event(text: str) -> Moment | EventName:
     """A moment, or the id of an event such as `nic-reset-20260415T100211.250Z-1208`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from necroscope.model.amounts import bytes_text
 from necroscope.model.finding import Evidence
 
 
@@ -13,13 +14,5 @@ def value_text(evidence: Evidence) -> str:
     if unit == "ratio":
         return f"{value:.0%}"
     if unit == "bytes":
-        return _bytes_text(value)
+        return bytes_text(value)
     return f"{value:,} {unit.removesuffix('s') if value == 1 else unit}".strip()
-
-
-def _bytes_text(value: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            break
-        value /= 1024
-    return f"{value:,.1f} {unit}"

@@ -12,6 +12,7 @@ from necroscope.diagnosis.zombies.trend import FEWEST_POINTS, Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Cost, Outlook, Wall
 from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
+from necroscope.model.amounts import time_text
 from necroscope.model.finding import Evidence
 from necroscope.recording.clock import Anchor
 from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, CgroupLedger
@@ -19,7 +20,6 @@ from necroscope.sources.zombie_pins import ZombiePins
 
 MOST_LISTED = 100
 MOST_SHARES = 12
-DAY = 86_400.0
 HEADS = {"path": "former path", "creator": "creator", "unit": "unit"}
 
 
@@ -69,24 +69,13 @@ def summary_line(report: ZombieReport) -> str:
     return f"{line} dying {count.dying}{known} rate {_rate(report.rate)}"
 
 
-def span_text(seconds: float) -> str:
-    """A stretch of time as a person would say it."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 2 * DAY:
-        return f"{seconds / 3600:.0f} h"
-    return f"{seconds / DAY:,.0f} days" if seconds < 730 * DAY else f"{seconds / DAY / 365:,.0f} years"
-
-
 def _verdict(report: ZombieReport) -> str:
     count = report.seen.counts.memory
     many = f"{count.dying:,} dying memory cgroups"
     leak = f", {_rate(report.rate)}" if report.is_leaking else ""
     wall = {
         Outlook.BEYOND: ", beyond the wall",
-        Outlook.AHEAD: f", the wall is {span_text(report.wall.seconds or 0)} away",
+        Outlook.AHEAD: f", the wall is {time_text(report.wall.seconds or 0)} away",
     }.get(report.wall.outlook, "")
     return many + leak + wall
 
@@ -112,12 +101,12 @@ def _counts(report: ZombieReport) -> Iterator[tuple[str, str]]:
     yield "in use", f"{count.in_use:,}"
     yield "dying", f"{count.dying:,}"
     if ledger:
-        age = span_text(report.ledger_seconds or 0)
+        age = time_text(report.ledger_seconds or 0)
         settled = f"{ledger.zombies:,} of them for {SETTLED_SECONDS} s or longer"
         yield "  known to the ledger", f"{ledger.dying:,}, removed in the last {age}, {settled}"
         yield "  older than it", f"{report.older:,}"
         yield from _doubts(report, ledger)
-    over = f", over {span_text(report.rate.seconds)}" if report.rate else ""
+    over = f", over {time_text(report.rate.seconds)}" if report.rate else ""
     yield "zombies added", f"{_rate(report.rate)}{over}"
 
 
@@ -184,7 +173,7 @@ def _costs(report: ZombieReport) -> list[tuple[str, str]]:
         took = [
             f"{taken:.1f} core seconds an hour: {walk.what}" for walk, taken in walks.per_hour if walk.zombies
         ]
-        none = f"none in {walks.samples:,} samples of {span_text(walks.seconds)}"
+        none = f"none in {walks.samples:,} samples of {time_text(walks.seconds)}"
         rows.append(("walks over cgroups", "; ".join(took) or none))
     return rows
 
@@ -192,7 +181,7 @@ def _costs(report: ZombieReport) -> list[tuple[str, str]]:
 def _wall(report: ZombieReport) -> list[tuple[str, str]]:
     wall = report.wall
     since = ", since the last drop" if report.trend and report.trend.after_drop else ""
-    over = f", over {span_text(report.trend.seconds)}{since}" if report.trend else ""
+    over = f", over {time_text(report.trend.seconds)}{since}" if report.trend else ""
     rows = [("tracked cgroups", f"{_rate(report.trend)}{over}")]
     rows += [(_cost_name(cost), _cost(cost)) for cost in wall.costs]
     return [*rows, ("reached", _reached(wall))]
@@ -211,8 +200,8 @@ def _cost(cost: Cost) -> str:
 def _reached(wall: Wall) -> str:
     match wall.outlook:
         case Outlook.AHEAD:
-            early, late = span_text(wall.earliest_seconds or 0), span_text(wall.latest_seconds or 0)
-            return f"in {span_text(wall.seconds or 0)} ({early} to {late}) if it goes on like this"
+            early, late = time_text(wall.earliest_seconds or 0), time_text(wall.latest_seconds or 0)
+            return f"in {time_text(wall.seconds or 0)} ({early} to {late}) if it goes on like this"
         case Outlook.BEYOND:
             return "already"
         case Outlook.NO_TREND:
@@ -220,7 +209,7 @@ def _reached(wall: Wall) -> str:
         case Outlook.FALLING:
             return "not in sight: the number is falling"
         case Outlook.TOO_SHORT:
-            wanted = span_text(FEWEST_SECONDS)
+            wanted = time_text(FEWEST_SECONDS)
             return f"not known: it needs {wanted} of recording or more (necroscope record)"
         case Outlook.NO_LEVEL:
             return "not known: no cost has a level here"
@@ -232,7 +221,7 @@ def _list(screen: Screen, report: ZombieReport, named: NamedZombies) -> Iterator
     if named.reason:
         yield screen.wrap(named.reason, 2, 2)
     for leak in rows[:MOST_LISTED]:
-        age = span_text((report.seen.ledger_time_ns - leak.removed_ns) / 1e9)
+        age = time_text((report.seen.ledger_time_ns - leak.removed_ns) / 1e9)
         made = _who(leak.creator, leak.creator_pid, leak.creator_unit)
         gone = _who(leak.remover, leak.remover_pid, leak.remover_unit)
         yield screen.wrap(f"{leak.id} {leak.path}", 2, 4)

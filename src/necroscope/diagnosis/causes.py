@@ -22,9 +22,11 @@ class LinkRule:
     needs: tuple[str, ...]
     may_lack: tuple[str, ...]
     supports: tuple[str, ...]
+    bounds: tuple[str, ...]
     missing: str
     reference: str
     refuted_by: str
+    remedies: tuple[str, ...]  # what breaks this link: a remedy, and a word for its subject where it has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,11 @@ def load_causes() -> Causes:
             needs=tuple(row["needs"]),
             may_lack=tuple(row.get("may_lack", ())),
             supports=tuple(row.get("supports", ())),
+            bounds=tuple(row.get("bounds", ())),
             missing=row.get("missing", ""),
             reference=row["reference"],
             refuted_by=row["refuted_by"],
+            remedies=tuple(row.get("remedies", ())),
         )
         for id, row in document["links"].items()
     ]

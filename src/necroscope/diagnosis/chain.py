@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from necroscope.diagnosis.causes import LinkRule, load_causes
 from necroscope.diagnosis.facts.fact import Facts, Words, all_hold, bare, evidence_of, holds
 from necroscope.model.diagnosis import Link, Strength
+from necroscope.model.plan import Treatment
 
 # Where a chain ends, by what is felt there.
 ENDS = {"nic-reset": "nic-reset", "cgroup-leak": "zombies"}
@@ -16,26 +17,40 @@ CORE = "core"  # of all that is felt on a core
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Links, the root first, and what was looked for and not found."""
+    """Links, the root first, what would break them, and what was looked for and not found."""
 
     links: tuple[Link, ...]
     missing: tuple[str, ...]
+    treatments: tuple[Treatment, ...]
 
 
 def find_chain(kind: str, facts: Facts, words: Words) -> Chain:
     """The chain that ends in a symptom of a kind."""
     node = ENDS.get(kind, CORE)
-    links: list[Link] = []
+    rules: list[LinkRule] = []
     missing: list[str] = []
     while True:
         looked = [rule for rule in load_causes().links if rule.target == node and all_hold(facts, rule.when)]
         found = next((rule for rule in looked if _is_there(facts, rule)), None)
         if found is None:
             missing += _missing(looked, facts, words)
-            return Chain(tuple(reversed(links)), tuple(dict.fromkeys(missing)))
-        links.append(_link(found, facts, words))
+            break
+        rules.append(found)
         missing += [facts[name].unknown for name in found.may_lack if facts[name].holds is None]
         node = found.source
+    rules.reverse()
+    treatments = (_treatment(asked, words) for rule in rules for asked in rule.remedies)
+    return Chain(
+        tuple(_link(rule, facts, words) for rule in rules),
+        tuple(dict.fromkeys(missing)),
+        tuple(dict.fromkeys(treatments)),
+    )
+
+
+def _treatment(asked: str, words: Words) -> Treatment:
+    """`disable-unit {unit}`, with the unit in its place."""
+    remedy, _, subject = asked.partition(" ")
+    return Treatment(remedy, subject.format_map(words))
 
 
 def _is_there(facts: Facts, rule: LinkRule) -> bool:
@@ -50,7 +65,7 @@ def _link(rule: LinkRule, facts: Facts, words: Words) -> Link:
         effect=rule.effect.format_map(words),
         strength=_strength(rule, facts),
         # What is of this link alone comes first.
-        evidence=evidence_of(facts, (*rule.needs, *rule.may_lack, *rule.supports, *rule.when)),
+        evidence=evidence_of(facts, (*rule.needs, *rule.bounds, *rule.may_lack, *rule.supports, *rule.when)),
         reference=rule.reference.format_map(words),
         refuted_by=rule.refuted_by.format_map(words),
     )
@@ -62,7 +77,8 @@ def _strength(rule: LinkRule, facts: Facts) -> Strength:
     seen = [holds(facts, name) for name in rule.supports]
     if False in seen:
         return Strength.FAIR if True in seen else Strength.WEAK
-    return Strength.STRONG if True in seen else Strength.FAIR
+    is_bound = all_hold(facts, rule.bounds) is not True
+    return Strength.STRONG if True in seen and not is_bound else Strength.FAIR
 
 
 def _missing(looked: Sequence[LinkRule], facts: Facts, words: Words) -> list[str]:

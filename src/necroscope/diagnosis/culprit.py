@@ -38,7 +38,7 @@ def find_culprits(
     windows must be of one boot and must not overlap; what is common to them comes first. NoSamplesError:
     there are none in the windows.
     """
-    compared = compare(segments, windows, events, thresholds["culprit.share"])
+    compared = compare(segments, windows, events, thresholds)
     judge = _Judge(compared, thresholds)
     suspects = judge.suspects()
     culprit = _culprit(compared, suspects)

@@ -38,6 +38,8 @@ def diagnose(scene: Scene, event: Event) -> Diagnosis:
         standing=rivals.standing,
         not_checked=_not_checked(rivals.not_checked, facts),
         advice=tuple(step for step in advice if step),
+        treatments=chain.treatments if conclusion.explains else (),
+        by_accident=observed.accidents.units,
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from necroscope.diagnosis.culprit import find_culprits
 from necroscope.diagnosis.scene import Rank, Scene
 from necroscope.findings.thresholds import Thresholds
+from necroscope.findings.unit_held_back import accidents_of
+from necroscope.model.accident import Accident
 from necroscope.model.culprit import Ranking
 from necroscope.profiles.window import Selection
 from necroscope.recording.segment import Moment, Segment
@@ -17,8 +19,10 @@ from necroscope.recording.stored_events import StoredEvent, events_between
 from necroscope.recording.stretch import read_stretch
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
+from necroscope.sources.held_back_units import HELD_BACK_UNITS
 from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.sources.nic_counters import NIC_COUNTERS
 from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.sources.processes import PROCESSES
 from necroscope.sources.reclaim import RECLAIM
@@ -41,9 +45,13 @@ class Reach:
 
 # Rates of leaks and restarts need minutes; what a core did, only the seconds around: a day of 96 cores
 # would not fit into memory.
-FAR = Reach((MEMORY_CGROUPS, CGROUP_LEDGER, UNITS, NIC_QUEUES), 600 * SECOND_NS, 120 * SECOND_NS)
+FAR = Reach(
+    (MEMORY_CGROUPS, CGROUP_LEDGER, UNITS, HELD_BACK_UNITS, NIC_QUEUES), 600 * SECOND_NS, 120 * SECOND_NS
+)
 NEAR = Reach(
-    (CORES, PROCESSES, SOFTIRQS, SOFTIRQ_THREADS, INTERRUPTS, RECLAIM), 75 * SECOND_NS, 75 * SECOND_NS
+    (CORES, PROCESSES, SOFTIRQS, SOFTIRQ_THREADS, INTERRUPTS, NIC_COUNTERS, RECLAIM),
+    75 * SECOND_NS,
+    75 * SECOND_NS,
 )
 
 
@@ -73,6 +81,17 @@ def recorded_scene(
         _rank(own, stored, events, thresholds),
         names={one.event: one.id for one in events},
     )
+
+
+def accidents_between(
+    segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, damaged: list[Damage]
+) -> tuple[Accident, ...] | None:
+    """Units that a failure kept from starting at the end of a range (UTC); None where it is not recorded."""
+    for stretch in reversed(read_stretch(segments, begin_ns, end_ns, (HELD_BACK_UNITS,), damaged)):
+        held_back = stretch.last(HELD_BACK_UNITS)
+        if held_back is not None:
+            return accidents_of(held_back)
+    return None
 
 
 def _stretch(

@@ -49,6 +49,12 @@ def symptom_events(events: Sequence[Event]) -> list[Event]:
     return []
 
 
+def lines_of_stall(events: Sequence[Event], event: Event) -> int:
+    """How many lines there are about the stall that an event is about."""
+    found = [one for one in events if one.kind == event.kind and _is_trouble(one)]
+    return next((len(group) for group in _stalls(found) if event in group), 1)
+
+
 def symptom_of(scene: Scene, event: Event) -> Symptom:
     """The seconds before an event; those that it lasted, where it has a length."""
     window_ns = int(scene.limit("diagnosis.window_seconds") * 1e9)

@@ -9,10 +9,12 @@ from necroscope.diagnosis.facts.observe import Observed
 from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
+from necroscope.findings.unit_held_back import sentence
 from necroscope.model.diagnosis import Link
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
 UNKNOWN = "unknown"
+NOTHING_TO_DO = "the queue was idle, nothing to send or to complete was recorded"
 
 
 def words_of(scene: Scene, observed: Observed) -> dict[str, str]:
@@ -25,6 +27,7 @@ def words_of(scene: Scene, observed: Observed) -> dict[str, str]:
         **_others(found),
         **_leak(scene, observed),
         **_starved(observed),
+        "held_back": "; ".join(map(sentence, observed.accidents.units)),
         "unknown": "; ".join(unknown) or "what was seen fits no explanation we know",
     }
 
@@ -44,7 +47,8 @@ def root_words(observed: Observed, links: Sequence[Link]) -> dict[str, str]:
         root, stop = ", because memory was short", "find out what took the memory (reclaim-pressure)"
     if "unit-leaks-cgroups" in found:
         root += f", which {unit} leaks as it is started again and again" if root else ""
-        stop = f"if nothing on this node needs it: systemctl disable --now {unit}; then free the zombies"
+        stop = f"if nothing on this node needs it: necroscope fix disable-unit {unit}"
+        stop += "; then free the zombies: necroscope fix purge-zombies"
     if "owner-leaks-cgroups" in found:
         root += f", which {owner} leaks" if root else ""
         stop = f"find out why {owner} leaves cgroups behind: necroscope zombies --list"
@@ -54,21 +58,54 @@ def root_words(observed: Observed, links: Sequence[Link]) -> dict[str, str]:
 def _starved(observed: Observed) -> dict[str, str]:
     """What is said of whether network work waited, and by whom."""
     facts, event, core = observed.facts, observed.symptom.event, observed.starvation.core
-    by_driver = facts["napi-scheduled"].holds
-    counters = [facts[name].holds for name in ("softirq-delayed", "interrupts-unserved")]
-    doubt = by_driver and False in counters and True not in counters
+    is_told = facts["napi-scheduled"].holds
+    is_driver = not event.from_user_space
+    teller = "the driver says" if is_driver else "the line says"
     delay = core.softirq_delay_seconds if core else None
     waited = f"ksoftirqd waited {delay:.2f} s" if delay is not None else "NET_RX ran"
-    doubted = f". The driver says that its network work waited; the counters do not show it ({waited})"
-    is_free = by_driver and facts["core-in-kernel"].holds is False
+    doubt = _doubt(observed, teller, waited)
+    is_free = is_told and facts["core-in-kernel"].holds is False
     return {
-        "because": "because" if facts["starvation-seen"].holds and not doubt else "while",
-        "doubt": doubted if doubt else "",
-        "told": "the driver says" if by_driver else "the counters show",
+        "teller": teller,
+        "saw": "the driver saw it" if is_driver else "the line says it was",
+        "own": "the driver's own" if is_driver else "the line's",
+        "stalls": "stalled" if is_driver else "is said to have stalled,",
+        "because": "because" if facts["starvation-shown"].holds and not doubt else "while",
+        "doubt": doubt,
+        "told": teller if is_told and is_driver else "the counters show",
         "waited": waited,
-        "though": ", though the driver says that its network work waited" if is_free else "",
-        "by_program": " (the line was written by a program)" if event.from_user_space else "",
+        "had_time": _had_time(observed, waited, teller),
+        "though": f", though {teller} that its network work waited" if is_free else "",
+        "by_program": "" if is_driver else " (the line was written by a program)",
     }
+
+
+def _doubt(observed: Observed, teller: str, waited: str) -> str:
+    """What is said where the counters contradict the line."""
+    facts = observed.facts
+    if facts["queue-used"].holds is False:
+        return f". The counters contradict the line: {NOTHING_TO_DO}"
+    counters = [facts[name].holds for name in ("softirq-delayed", "interrupts-unserved")]
+    if facts["napi-scheduled"].holds and False in counters and True not in counters:
+        return f". {teller.capitalize()} that its network work waited; the counters do not show it ({waited})"
+    return ""
+
+
+def _had_time(observed: Observed, waited: str, teller: str) -> str:
+    """Why the network work of the core is not said to have been late."""
+    facts, core = observed.facts, observed.starvation.core
+    number = core.core if core else UNKNOWN
+    if facts["core-in-softirq"].holds:
+        return f"core {number} was full of softirqs, and not kept from them"
+    if not facts["core-in-kernel"].holds:
+        return f"core {number} had time for its network work"
+    if facts["napi-denied"].holds:
+        return f"core {number} was full, but {teller} that no network work was waiting for it"
+    if facts["queue-used"].holds is False:
+        return (
+            f"core {number} was full, but {NOTHING_TO_DO}, and only a line that a program wrote tells of it"
+        )
+    return f"core {number} was full, but its network work did not wait ({waited})"
 
 
 def _where(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, str]:
@@ -78,7 +115,6 @@ def _where(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, str]:
         "symptom": scene.name_of(event),
         "device": event.device or event.bus or "the network device",
         "queue": f"queue {number}" if number is not None else "(no queue named)",
-        "irq": str(found.queue.irq) if found.queue else "N",
         "stalled": f" for {event.stall_seconds:.1f} s" if event.stall_seconds else "",
         "core": str(core.core) if core else UNKNOWN,
         "kernel_seconds": f"{core.kernel_run_seconds:.0f}" if core else UNKNOWN,
@@ -126,10 +162,12 @@ def _leak(scene: Scene, observed: Observed) -> dict[str, str]:
     leaked = observed.facts["cgroups-leaked"].holds
     return {
         "unit": loop.unit if loop else owner.name if owner else UNKNOWN,
-        "restart_rate": f"{loop.per_minute:.1f}" if loop else UNKNOWN,
+        "restart_rate": f"{loop.pace.per_minute:.1f}" if loop else UNKNOWN,
+        "restart_time": loop.pace.words if loop else UNKNOWN,
         "owner": owner.name if owner else UNKNOWN,
         "leaked": f"{owner.leaked:,}" if owner else UNKNOWN,
-        "leak_rate": f"{owner.per_minute:,.0f}" if owner else UNKNOWN,
+        "leak_rate": f"{owner.pace.per_minute:,.0f}" if owner else UNKNOWN,
+        "leak_time": owner.pace.words if owner else UNKNOWN,
         "zombies": f"{count.memory.dying:,}" if count else UNKNOWN,
         "tracked": f"{count.memory.tracked:,}" if count else UNKNOWN,
         "leaks_or_not": f"all it leaked are {owner.leaked:,} memory cgroups"

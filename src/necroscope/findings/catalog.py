@@ -12,6 +12,10 @@ from necroscope.findings.nic_reset import nic_reset
 from necroscope.findings.reclaim_pressure import reclaim_pressure
 from necroscope.findings.softirq_starved import softirq_starved
 from necroscope.findings.unit_crash_loop import unit_crash_loop
+from necroscope.findings.unit_default_enabled import unit_default_enabled
+from necroscope.findings.unit_detector import UnitDetector
+from necroscope.findings.unit_held_back import unit_held_back
+from necroscope.findings.unit_orphaned_agent import unit_orphaned_agent
 from necroscope.findings.zombie_memory_cgroups import zombie_memory_cgroups
 
 DETECTORS: tuple[Detector, ...] = (
@@ -21,8 +25,14 @@ DETECTORS: tuple[Detector, ...] = (
     softirq_starved,
     nic_reset,
     unit_crash_loop,
+    unit_held_back,
     reclaim_pressure,
     cpu_throttling,
     kernel_stall,
     capture_gap,
 )
+
+# These look at an inventory of units, which `audit` makes, and not at a segment.
+UNIT_DETECTORS: tuple[UnitDetector, ...] = (unit_orphaned_agent, unit_default_enabled)
+
+ALL_DETECTORS: tuple[Detector | UnitDetector, ...] = (*DETECTORS, *UNIT_DETECTORS)

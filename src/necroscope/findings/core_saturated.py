@@ -10,6 +10,7 @@ from itertools import groupby
 from necroscope.findings.detector import Case, detector
 from necroscope.findings.softirq_starved import longest_delays
 from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.recording.core_shares import Shares, shares_by_core
 from necroscope.recording.segment import Segment
 from necroscope.sources.cores import CORES
@@ -79,8 +80,8 @@ def core_saturated(case: Case) -> Iterator[Finding]:
     processes named are those whose threads last ran on the core; work too short to be seen alive is
     given as what ended between two readings, with the parents of it.
 
-    To do: find out why the named process is in the kernel; move it or the NIC's interrupt to another
-    core as a stop-gap only.
+    To do: find out why the named process is in the kernel. As a stop-gap only, move it or the NIC's
+    interrupt to another core (`necroscope fix move-interrupts CORE`).
     """
     cores = shares_by_core(case.segment)
     in_user_space = []
@@ -132,14 +133,20 @@ def _in_kernel(case: Case, run: Run, others: list[Shares]) -> Finding:
         evidence.append(Evidence("free share of the other cores", round(free, 3), "ratio", WHERE))
     starved = [delay for delay in longest_delays(case.segment, run.begin_ns) if delay.thread.core == run.core]
     harmed = any(delay.seconds >= case.limit("softirq-starved.delay_seconds") for delay in starved)
-    function = f"perf record -C {run.core} -g -- sleep 5; perf report --no-children"
+    advice = [
+        f"see which kernel function it is: perf record -C {run.core} -g -- sleep 5; perf report --no-children"
+    ]
+    if served:
+        advice.append(f"as a stop-gap, move its NIC interrupts: necroscope fix move-interrupts {run.core}")
     return Finding(
         id="core-saturated",
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
         summary=f"core {run.core} was {run.mean('kernel'):.0%} in the kernel for {run.seconds:.0f} s in a row"
         f" ({run.shares})",
         evidence=tuple(evidence),
-        advice=(f"see which kernel function it is: {function}",),
+        advice=tuple(advice),
+        subject=str(run.core),
+        remedy=MOVE_INTERRUPTS if served else "",
     )
 
 

@@ -64,6 +64,9 @@ class CoreStates:
         return sorted(self.states, key=lambda core: [-self.states[core].count(s.letter) for s in STATES])
 
 
+Rule = tuple[str, str, float]  # letter, quantity, at least
+
+
 def core_states(
     segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, step_ns: int, thresholds: Thresholds
 ) -> CoreStates:
@@ -72,6 +75,13 @@ def core_states(
         (s.letter, s.quantity, thresholds[s.at_least] if isinstance(s.at_least, str) else s.at_least)
         for s in STATES
     ]
+    return core_letters(segments, begin_ns, end_ns, step_ns, rules)
+
+
+def core_letters(
+    segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, step_ns: int, rules: list[Rule]
+) -> CoreStates:
+    """The same with other letters: the first rule that holds names a step, the worst should stand first."""
     grid = _native.CoreGrid(begin_ns, end_ns, step_ns, LONGEST_NS, rules)
     damaged = []
     for segment in segments:

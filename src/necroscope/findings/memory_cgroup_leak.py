@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from necroscope.findings.cgroup_leaks import groups_by_owner
 from necroscope.findings.detector import Case, detector
 from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.model.remedy_ids import CLEAN_BEFORE_REMOVAL
 from necroscope.recording.segment import Step
 from necroscope.sources.cgroup_ledger import (
     CGROUP_LEDGER,
     SETTLED_SECONDS,
     CgroupLedger,
     LedgerGroup,
+    leaked,
     older_zombies,
 )
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
@@ -31,12 +33,11 @@ def memory_cgroup_leak(case: Case) -> Iterator[Finding]:
 
     It does not say that they hurt (zombie-memory-cgroups and core-saturated do), nor what holds them: most
     often page cache or files in tmpfs that were charged to them. It knows only what happened while it
-    looked; what is older is counted in zombie-memory-cgroups, without names. Where thousands were removed
-    in the last seconds before the end, some may still be on their way.
+    looked; what is older is counted in zombie-memory-cgroups, without names. Of what was removed in the
+    last 3 s it counts the part that was not freed before: some of it may still be on its way.
 
     To do: find out why the owner comes and goes: unit-crash-loop, or `journalctl -u UNIT`. If nothing needs
-    it: `systemctl disable --now UNIT`. Then free what is left:
-    `necroscope explain zombie-memory-cgroups`.
+    it: `necroscope fix disable-unit UNIT`. Then free what is left: `necroscope fix purge-zombies`.
     """
     span = case.segment.span(CGROUP_LEDGER)
     if span is None:
@@ -45,6 +46,8 @@ def memory_cgroup_leak(case: Case) -> Iterator[Finding]:
     for owner, groups in groups_by_owner(span.after.value).items():
         rise = sum(group.zombies for group in groups) - sum(group.zombies for group in before.get(owner, ()))
         if rise >= case.limit("memory-cgroup-leak.zombies"):
+            # Zombies are counted 3 s late: over a short look their rise alone would be too slow a leak.
+            rise = max(leaked(groups) - leaked(before.get(owner, ())), rise)
             yield _finding(case, span, owner, groups, rise)
 
 
@@ -74,19 +77,23 @@ def _finding(
     if span.after.value.lost:
         evidence.append(Evidence("events lost", span.after.value.lost, "events", WHERE))
     name = owner or "an unknown program"
+    unit = _unit(owner)
+    how_to_see = f"journalctl -u {unit} -n 50" if unit else "necroscope explain unit-crash-loop"
     return Finding(
         id="memory-cgroup-leak",
         severity=Severity.WARNING,
         summary=f"{name} leaks memory cgroups: {rise:,} in {span.seconds:.0f} s, {per_minute:,.0f} a minute",
         evidence=tuple(evidence),
         advice=(
-            f"see why it comes and goes: {_how_to_see(owner)}",
-            "then free what is left: necroscope explain zombie-memory-cgroups",
+            f"see why it comes and goes: {how_to_see}",
+            f"see the plan that ends it: necroscope fix memory-cgroup-leak {unit}".strip(),
         ),
+        subject=unit,
+        # systemd can empty the cgroup that it removes itself, and no other.
+        remedy=CLEAN_BEFORE_REMOVAL if unit and worst.pattern.endswith(f"/{unit}") else "",
     )
 
 
-def _how_to_see(owner: str) -> str:
-    if owner.endswith(".service") and "#" not in owner:
-        return f"journalctl -u {owner} -n 50"
-    return "necroscope explain unit-crash-loop"
+def _unit(owner: str) -> str:
+    """The owner as systemd knows it; empty where it is no service, or its numbers are folded."""
+    return owner if owner.endswith(".service") and "#" not in owner else ""

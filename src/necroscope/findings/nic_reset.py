@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from necroscope.findings.detector import Case, detector
 from necroscope.findings.kernel_log_events import line_evidence, rule_of
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.nic_counters import NIC_COUNTERS
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 
 EVENTS_NAMED = 5
+CORE_OF = "core of queue"
 # What to do next, by what the newest line says of the cause.
 ADVICE = {
     "": "look at the core that serves the queue: core-saturated and softirq-starved tell what held it",
@@ -59,7 +61,8 @@ def nic_reset(case: Case) -> Iterator[Finding]:
 
     Lines already overwritten in the kernel's ring buffer, or cleared with dmesg, are not seen.
 
-    To do: look at what its core did at that time (core-saturated, softirq-starved).
+    To do: look at what its core did at that time (core-saturated, softirq-starved). Where a full core
+    starved it, and only until that is mended: `necroscope fix move-interrupts CORE`.
     """
     by_device: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in case.recent_events("nic-reset", hours=case.limit("nic-reset.hours")):
@@ -105,6 +108,8 @@ def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Find
         summary=f"{name} stalled or was reset{where}: {lines} in the kernel log{by_program}",
         evidence=tuple(evidence),
         advice=(ADVICE[rule.cause],),
+        subject=_only_core(evidence),
+        remedy=MOVE_INTERRUPTS if _only_core(evidence) and not rule.cause else "",
     )
 
 
@@ -137,7 +142,7 @@ def _is_present(case: Case, device: str) -> bool:
 
 def _cores_of(case: Case, device: str, queue: int, events: list[Event]) -> Iterator[Evidence]:
     for core in sorted({e.core for e in events if e.queue == queue and e.core is not None}):
-        yield Evidence(f"core of queue {queue}", core, "", "kernel log")
+        yield Evidence(f"{CORE_OF} {queue}", core, "", "kernel log")
     served: list[NicQueue] = [
         q
         for q in case.segment.last(NIC_QUEUES) or ()
@@ -146,11 +151,17 @@ def _cores_of(case: Case, device: str, queue: int, events: list[Event]) -> Itera
     for one in served:
         cores = ",".join(map(str, one.cores))
         yield Evidence(
-            f"core of queue {queue} (irq {one.irq})",
+            f"{CORE_OF} {queue} (irq {one.irq})",
             cores,
             "",
             f"/proc/irq/{one.irq}/effective_affinity_list",
         )
+
+
+def _only_core(evidence: Sequence[Evidence]) -> str:
+    """The core that serves all stalled queues; empty where there are several, or none is known."""
+    cores = {str(one.value) for one in evidence if one.name.startswith(CORE_OF)}
+    return core if len(cores) == 1 and (core := cores.pop()).isdigit() else ""
 
 
 def _from_timeouts(case: Case) -> Iterator[Finding]:
@@ -162,6 +173,7 @@ def _from_timeouts(case: Case) -> Iterator[Finding]:
         rise = queue.timeouts - before.get((queue.device, queue.queue), queue.timeouts)
         if rise > 0:
             where = f"/sys/class/net/{queue.device}/queues/tx-{queue.queue}/tx_timeout"
+            core_evidence = tuple(_cores_of(case, queue.device, queue.queue, []))
             yield Finding(
                 id="nic-reset",
                 severity=Severity.CRITICAL,
@@ -169,8 +181,10 @@ def _from_timeouts(case: Case) -> Iterator[Finding]:
                 evidence=(
                     Evidence("timeouts while looking", rise, "timeouts", where),
                     Evidence("timeouts since boot", queue.timeouts, "timeouts", where),
-                    *_cores_of(case, queue.device, queue.queue, []),
+                    *core_evidence,
                 ),
+                subject=_only_core(core_evidence),
+                remedy=MOVE_INTERRUPTS if _only_core(core_evidence) else "",
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
 from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.model.remedy_ids import PURGE_ZOMBIES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
 
@@ -22,10 +23,11 @@ def zombie_memory_cgroups(case: Case) -> Iterator[Finding]:
     starts a container each time is the usual cause (unit-crash-loop), and core-saturated the harm.
     There is no limit of 65,535 for zombies: since Linux 4.7 they give their id back.
 
-    To do: stop the leak first. Then `sync; echo 3 > /proc/sys/vm/drop_caches` frees those held by
-    page cache (the node's cache is cold afterwards; freeing goes on for seconds); on cgroup v1,
-    memory.force_empty of a parent, on v2, memory.reclaim does it for a subtree. Files in tmpfs and
-    shared memory hold theirs until they are removed. cgdelete and rmdir cannot help.
+    To do: stop the leak first, then free them; `necroscope fix zombie-memory-cgroups` plans both. By
+    hand, `sync; echo 3 > /proc/sys/vm/drop_caches` frees those held by page cache (the node's cache is
+    cold afterwards; freeing goes on for seconds); on cgroup v1, memory.force_empty of a parent, on v2,
+    memory.reclaim does it for a subtree. Files in tmpfs and shared memory hold theirs until they are
+    removed. cgdelete and rmdir cannot help.
     """
     series = case.segment.series(MEMORY_CGROUPS)
     first, last = series[0].value.memory, series[-1].value.memory
@@ -53,6 +55,7 @@ def zombie_memory_cgroups(case: Case) -> Iterator[Finding]:
         advice=(
             "see who leaks them, what holds them and what they cost: necroscope zombies",
             "stop what leaks them: look for a crash-looping service (unit-crash-loop)",
-            "then free those held by page cache: sync; echo 3 > /proc/sys/vm/drop_caches",
+            "see the plan that stops the leak and frees them: necroscope fix zombie-memory-cgroups",
         ),
+        remedy=PURGE_ZOMBIES,
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from necroscope.model.accident import Accident
 from necroscope.model.culprit import Suspect
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Evidence
+from necroscope.model.plan import Treatment
 
 
 class Strength(enum.Enum):
@@ -55,3 +57,5 @@ class Diagnosis:
     standing: tuple[Rival, ...]  # that could not be ruled out by what was seen
     not_checked: tuple[NotChecked, ...]
     advice: tuple[str, ...]
+    treatments: tuple[Treatment, ...] = ()  # what the links of the chain ask for, those of the root first
+    by_accident: tuple[Accident, ...] = ()  # units that were not at work at that time, and by chance

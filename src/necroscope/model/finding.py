@@ -38,3 +38,5 @@ class Finding:
     summary: str
     evidence: tuple[Evidence, ...]
     advice: tuple[str, ...] = ()
+    subject: str = ""  # the unit or core that it is about; empty where it is about the machine
+    remedy: str = ""  # the id of what would mend it; empty where only a person can

@@ -10,14 +10,18 @@ from necroscope.sources.host import Host
 
 FOLDER = ".kallsyms"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
+LIVE = Path("/proc/kallsyms")
 
 
-def running_kallsyms() -> Path | None:
-    """The running kernel's symbols, where we may see their addresses."""
-    path = Path("/proc/kallsyms")
+def running_kallsyms(path: Path = LIVE) -> Path | None:
+    """The running kernel's symbols, where we may see their addresses.
+
+    Who may not sees only zeros. Some are zeros for everybody: on older kernels for x86-64 the per-CPU
+    variables begin at address 0, and come first.
+    """
     try:
         with path.open("rb") as file:
-            return path if int(file.readline().split()[0], 16) else None
+            return path if any(int(line.split()[0], 16) for line in file) else None
     except (OSError, ValueError, IndexError):
         return None
 

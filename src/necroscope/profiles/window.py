@@ -1,4 +1,4 @@
-"""The samples of a stretch of time, by core, process, thread and event, across segments."""
+"""The samples of stretches of time, by core, process, thread and event, across segments."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from necroscope import _native
 from necroscope.errors import NoSamplesError, StoreError
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
+from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.recording.clock import Anchor
 from necroscope.recording.journal import JOURNAL
 from necroscope.recording.store import StoredSegment, sealed_meanwhile
 
 Split = Literal["whole", "comm", "process", "thread", "core"]
+
+SEAM_NS = 1_500_000_000  # between the last reading of a segment and the first of the next
+SHORTEST_SECONDS = 0.001  # of a capture with a single sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +67,21 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was seen in a selection. `idle` samples are counted in `samples` only if they were asked for."""
+    """What was seen in selections. `idle` samples are counted in `samples` only if they were asked for."""
 
-    selection: Selection
+    selections: tuple[Selection, ...]  # apart from each other, with the same filters
     stacks: _native.Window
     samples: int
     idle: int
     unknown: int  # innermost frame without a name
     lost: int | None  # dropped by the kernel somewhere in the segments; None: their files do not say
+    seconds: float  # of the selections that were recorded
+    rates: frozenset[int]  # samples a second of a busy core, as far as the captures say
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know beside the picture."""
-        idle = "counted" if self.selection.idle else "left out"
+        idle = "counted" if any(one.idle for one in self.selections) else "left out"
         return (
             f"{self.samples:,} samples",
             f"{self.idle:,} of idle cores {idle}",
@@ -86,19 +92,55 @@ class Window:
 
 def window(segments: Sequence[StoredSegment], selection: Selection, split: Split = "comm") -> Window:
     """The samples of all segments that a selection touches."""
+    return windows(segments, (selection,), split)
+
+
+def windows(
+    segments: Sequence[StoredSegment], selections: Sequence[Selection], split: Split = "comm"
+) -> Window:
+    """The samples of several selections together; they must not overlap."""
     stacks = _native.Window()
     lost: int | None = 0
-    for segment in touched(segments, selection):
+    inside = _touched_by_any(segments, selections)
+    for segment in inside:
         with opened(segment) as profile:
-            stacks.add(profile, selection.query(segment), split)
+            for selection in selections:
+                if selection.overlaps(segment):
+                    stacks.add(profile, selection.query(segment), split)
         lost = _add(lost, lost_in(segment))
     samples, idle, unknown = stacks.totals
-    return Window(selection, stacks, samples, idle, unknown, lost)
+    seconds = sum(recorded_seconds(segments, selection) for selection in selections)
+    rates = frozenset(rate for rate in map(sampling_rate, inside) if rate)
+    return Window(tuple(selections), stacks, samples, idle, unknown, lost, seconds, rates)
+
+
+def recorded_seconds(segments: Sequence[StoredSegment], selection: Selection) -> float:
+    """How much of a selection lies in segments with samples; those that follow each other are one."""
+    wide = replace(selection, begin_ns=selection.begin_ns - SEAM_NS, end_ns=selection.end_ns + SEAM_NS)
+    recorded_ns, until_ns = 0, wide.begin_ns - SEAM_NS
+    for begin_ns, end_ns in sorted(_on_clock_of(wide, segment) for segment in touched(segments, wide)):
+        first_ns = until_ns if begin_ns - until_ns <= SEAM_NS else begin_ns
+        inside_ns = min(end_ns, selection.end_ns) - max(first_ns, selection.begin_ns)
+        recorded_ns += max(inside_ns, 0)
+        until_ns = max(until_ns, end_ns)
+    return recorded_ns / 1e9
+
+
+def _on_clock_of(selection: Selection, segment: StoredSegment) -> tuple[int, int]:
+    """When a segment begins and ends, in the UTC of a selection."""
+    shift_ns = selection.begin_ns - selection.range_in(segment)[0] - segment.offset_ns
+    return segment.begin_ns + shift_ns, segment.end_ns + shift_ns
 
 
 def touched(segments: Sequence[StoredSegment], selection: Selection) -> list[StoredSegment]:
     """The segments with samples that a selection has a part in."""
-    near = (as_it_is_now(segment) for segment in segments if selection.overlaps(segment))
+    return _touched_by_any(segments, (selection,))
+
+
+def _touched_by_any(
+    segments: Sequence[StoredSegment], selections: Sequence[Selection]
+) -> list[StoredSegment]:
+    near = (as_it_is_now(s) for s in segments if any(one.overlaps(s) for one in selections))
     return [segment for segment in near if segment and segment.has_profile]
 
 
@@ -130,28 +172,13 @@ def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
     if found.idle:
         raise NoSamplesError("all samples there are of idle cores", hint="--idle counts them")
     for segment in segments:
-        if found.selection.overlaps(segment) and (why := segment.description.get("no_profile")):
+        if any(one.overlaps(segment) for one in found.selections) and (
+            why := segment.description.get("no_profile")
+        ):
             raise NoSamplesError("no samples there", hint=f"{segment.folder.name}: {why}")
     utc = Anchor(0, 0)
     spans = f"{utc.iso(segments[0].begin_ns)} to {utc.iso(segments[-1].end_ns)}"
     raise NoSamplesError("no samples there", hint=f"the store has {len(segments)} segments, from {spans}")
-
-
-def rest_of(segments: Sequence[StoredSegment], selection: Selection, split: Split = "comm") -> Window:
-    """The baseline: the same filters over all of these segments but the selection itself."""
-    around = touched(segments, selection)
-    parts = [
-        replace(selection, begin_ns=min(s.begin_ns for s in around), end_ns=selection.begin_ns),
-        replace(selection, begin_ns=selection.end_ns, end_ns=max(s.end_ns for s in around) + 1),
-    ]
-    stacks = _native.Window()
-    for part in parts:
-        for segment in around:
-            if part.begin_ns < part.end_ns and part.overlaps(segment):
-                with opened(segment) as profile:
-                    stacks.add(profile, part.query(segment), split)
-    samples, idle, unknown = stacks.totals
-    return Window(parts[0], stacks, samples, idle, unknown, 0)
 
 
 def flame(found: Window, baseline: Window | None = None, *, inverted: bool = False) -> Flame:
@@ -163,8 +190,10 @@ def flame(found: Window, baseline: Window | None = None, *, inverted: bool = Fal
         parent=tuple(parent),
         label=tuple(label),
         labels=tuple(Label(*row) for row in labels),
-        window=Side(tuple(total), tuple(own)),
-        baseline=Side(tuple(base_total), tuple(base_own)) if baseline else None,
+        window=Side(tuple(total), tuple(own), max(found.seconds, SHORTEST_SECONDS)),
+        baseline=Side(tuple(base_total), tuple(base_own), max(baseline.seconds, SHORTEST_SECONDS))
+        if baseline
+        else None,
     )
 
 

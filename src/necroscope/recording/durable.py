@@ -7,11 +7,17 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_durably(path: Path, data: bytes) -> None:
-    """A file that is there whole or not at all, whatever happens."""
-    partial = path.with_name(f".{path.name}.partial")
+def write_durably(
+    path: Path, data: bytes, *, mode: int | None = None, owner: tuple[int, int] | None = None
+) -> None:
+    """A file that is there whole or not at all, whatever happens; with a mode and an owner where told."""
+    partial = partial_of(path)
     try:
         with partial.open("wb") as file:
+            if owner is not None:
+                os.fchown(file.fileno(), *owner)
+            if mode is not None:  # after the owner, since a new owner clears the bits that give rights
+                os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -20,6 +26,11 @@ def write_durably(path: Path, data: bytes) -> None:
         with suppress(OSError):  # a full disk has better use for the room
             partial.unlink()
         raise
+
+
+def partial_of(path: Path) -> Path:
+    """What a file is called while it is written. A crash leaves it behind."""
+    return path.with_name(f".{path.name}.partial")
 
 
 def sync_file(path: Path) -> None:

@@ -34,7 +34,7 @@ class LogClock:
     behind_ns: int | None = None
     basis: str = "not measured: taken to be CLOCK_MONOTONIC"
     _measured_raw_ns: int = 0
-    _marked: str = ""  # the text of our last mark
+    _marked: str | None = None  # the text of our last mark; a line of the log may be empty
     _bracket: tuple[int, int] = (0, 0)  # CLOCK_MONOTONIC_RAW before and after it
     _has_read: bool = False
 

@@ -107,7 +107,9 @@ class Recorder:
         before, self._anchor = self._anchor, anchor
         stepped = before is not None and anchor.stepped_from(before)
         own = [self.note(event) for event in output.tick()]
-        moment = self._calibrated(parts.sampler.read(everything=stepped or output.wants_everything()))
+        # Also at the end: what is read once a minute says nothing about a minute with one reading.
+        everything = stepped or is_last or output.wants_everything()
+        moment = self._calibrated(parts.sampler.read(everything=everything))
         if stepped and before:
             own.append(self.note(_step(before, anchor, moment.time_ns)))
         if moment.time_ns - self._last_ns > LATE_NS:

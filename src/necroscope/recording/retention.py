@@ -76,6 +76,8 @@ def beyond(entries: Sequence[Entry], budget: Budget, now_ns: int) -> Iterator[En
     kept = set()
     room = budget.kept_bytes
     for entry in _worth_most_first(entries):
+        if entry.is_open:  # stays anyway; what perf has written of it would take the room of many sealed ones
+            continue
         room -= entry.size_bytes
         if room < 0:
             break

@@ -86,7 +86,8 @@ class Store:
         """All segments that can be read, the oldest first. Folders that are not segments are left alone."""
         self.damaged.clear()
         try:
-            hosts = _folders(self.root)
+            # `.fixes` is a folder beside those of hosts.
+            hosts = [host for host in _folders(self.root) if not host.name.startswith(".")]
         except PermissionError as error:
             raise not_permitted(self.root) from error
         found = with_right_clocks([segment for host in hosts for segment in self._segments_of(host)])

@@ -6,6 +6,7 @@ from typing import Any
 
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
+from necroscope.sources.held_back_units import HELD_BACK_UNITS
 from necroscope.sources.instance import INSTANCE
 from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -42,5 +43,6 @@ SOURCES: tuple[Source[Any], ...] = (
     NIC_QUEUES,
     THROTTLING,
     UNITS,
+    HELD_BACK_UNITS,
     INSTANCE,
 )

@@ -112,6 +112,20 @@ def owner_of(group: LedgerGroup) -> str:
     return named[-1] if named else group.creator_unit or group.creator
 
 
+def leaked(groups: Iterable[LedgerGroup]) -> int:
+    """How many cgroups of some groups stay, also of those that were removed too recently to be zombies.
+
+    Of these it takes the part that was not freed of all whose fate is known. So it can be compared with what
+    is counted at the same moment, and is 0 where all that is made is freed.
+    """
+    zombies = released = unsettled = 0
+    for group in groups:
+        zombies += group.zombies
+        released += group.released
+        unsettled += group.dying - group.zombies
+    return zombies + round(unsettled * zombies / (zombies + released)) if zombies else 0
+
+
 def older_zombies(dying: int, ledger: CgroupLedger) -> int:
     """Zombies from before the ledger began: what the kernel counts as dying beyond those that it knows."""
     return max(dying - ledger.dying, 0)

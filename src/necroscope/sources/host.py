@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,20 @@ class Host:
         object.__setattr__(self, "is_live", _is_procfs(self.root / "proc"))
         object.__setattr__(self, "is_own", self.root == Path("/"))
 
+    def as_image(self) -> Host:
+        """The same files, seen as those of a machine that does not run, whatever is mounted among them."""
+        image = Host(self.root)
+        object.__setattr__(image, "is_live", False)
+        return image
+
+    def holds_its_processes(self) -> Reading[bool]:
+        """Whether what its /proc shows runs in this root; else that /proc was mounted into an image."""
+        try:
+            # Not self.path(): the kernel itself has to follow this link.
+            return Reading(os.path.samestat(self.root.stat(), (self.root / "proc/1/root").stat()))
+        except OSError as error:
+            return missing("/proc/1/root", error)
+
     def path(self, name: str) -> Path:
         """Where the file that the machine itself calls `name` is for us, never outside of the root.
 
@@ -75,6 +90,20 @@ class Host:
         except UnicodeDecodeError:
             return Reading(absence=Absence.BROKEN, detail=f"{name} is not text")
 
+    def read_regular(
+        self, name: str, errors: str = "strict", most_bytes: int = LARGEST_FILE_BYTES
+    ) -> Reading[str]:
+        """The same, of a file that somebody wrote: a device or a pipe by its name could say anything."""
+        try:
+            status = os.stat(self._place(name))  # noqa: PTH116 - the price of a Path
+        except OSError as error:
+            return missing(name, error)
+        if not stat.S_ISREG(status.st_mode):
+            return Reading(absence=Absence.BROKEN, detail=f"{name} is no regular file")
+        if status.st_size > most_bytes:
+            return Reading(absence=Absence.BROKEN, detail=f"{name} is too large for a configuration")
+        return self.read(name, errors)
+
     def names(self, folder: str) -> Reading[tuple[str, ...]]:
         """The sorted names in a folder."""
         try:
@@ -85,6 +114,13 @@ class Host:
     def word(self, name: str) -> str:
         """The line of a one-line file; empty where it cannot be read."""
         return (self.read(name).parsed(only_line).value or "").strip()
+
+    def name(self) -> str:
+        """What the machine calls itself; empty where nothing says so."""
+        # The kernel answers with the name of whoever asks: behind another root that may be us.
+        places = ["/proc/sys/kernel/hostname", "/etc/hostname"]
+        names = [*filter(None, map(self.word, places if self.is_own else places[::-1])), ""]
+        return next((name for name in names if not name.startswith("localhost")), "") or names[0]
 
     def shows_all_processes(self) -> bool:
         """Whether we see other users' processes: the first is always there, unless hidepid hides it."""
@@ -146,6 +182,9 @@ def read_whole(path: str | Path) -> bytes:
         while length < LARGEST_FILE_BYTES and (chunk := os.read(descriptor, 1 << 16)):
             chunks.append(chunk)
             length += len(chunk)
+        if not chunks and stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            # A pipe without a writer says nothing, which is not the same as an empty file.
+            raise OSError(errno.EINVAL, "a pipe and not a file", str(path))
         return b"".join(chunks)
     finally:
         os.close(descriptor)

@@ -43,7 +43,7 @@ def open_instance(host: Host) -> Read[Labels]:
         cloud = read_ec2_identity() if _on_ec2(host) else {}
         return Reading(
             Labels(
-                hostname=host.word("/proc/sys/kernel/hostname"),
+                hostname=host.name(),
                 kernel=host.word("/proc/sys/kernel/osrelease"),
                 boot_id=host.word("/proc/sys/kernel/random/boot_id"),
                 image=release.get("IMAGE_ID") or release.get("PRETTY_NAME", ""),

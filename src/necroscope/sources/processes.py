@@ -104,6 +104,11 @@ def open_processes(host: Host) -> Read[Processes]:
     return read
 
 
+def process_ids(host: Host) -> list[int]:
+    """All processes that are visible, the lowest number first; none where /proc cannot be read."""
+    return sorted(int(name) for name in host.names("/proc").value or () if name.isdecimal())
+
+
 def unit_of(host: Host, pid: int) -> str:
     """The systemd unit a process runs in; empty where unknown."""
     return host.read(f"/proc/{pid}/cgroup").parsed(parse_unit).value or ""

@@ -8,9 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import struct
 import time
 from collections.abc import Iterable, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from jeepney import DBusAddress, HeaderFields, Message, MessageType, Parser, Properties, new_method_call
@@ -54,11 +56,24 @@ class SystemdBus:
         """Hang up."""
         self._socket.close()
 
-    def call(self, method: str, signature: str, arguments: tuple[Any, ...]) -> Any:
+    def refuse_another_root(self, host: Host) -> None:
+        """Raise OSError where the systemd that answers is not that of the host's root.
+
+        To look, a container may have the /run of its host at its own place; nothing is changed that way.
+        """
+        _refuse_another_root(host, self._socket)
+
+    def call(
+        self,
+        method: str,
+        signature: str,
+        arguments: tuple[Any, ...],
+        timeout_seconds: float | None = None,
+    ) -> Any:
         """Call one method of systemd's manager and return the body of its answer."""
-        (answer,) = self._ask([new_method_call(MANAGER, method, signature, arguments)])
+        (answer,) = self._ask([new_method_call(MANAGER, method, signature, arguments)], timeout_seconds)
         if error := _error_name(answer):
-            raise _failure(method, error)
+            raise _failure(method, error, answer)
         return answer.body
 
     def properties(self, wanted: Sequence[tuple[str, str, str]]) -> list[Any]:
@@ -72,13 +87,13 @@ class SystemdBus:
             for answer in self._ask(questions[begin : begin + QUESTIONS_AT_ONCE]):
                 error = _error_name(answer)
                 if error and error.rpartition(".")[2] not in NO_SUCH_PROPERTY:
-                    raise _failure("Get", error)
+                    raise _failure("Get", error, answer)
                 values.append(None if error else answer.body[0][1])
         return values
 
-    def _ask(self, questions: Iterable[Message]) -> list[Message]:
+    def _ask(self, questions: Iterable[Message], timeout_seconds: float | None = None) -> list[Message]:
         """Send all questions, then collect the answers in the order of the questions."""
-        deadline = time.monotonic() + TIMEOUT_SECONDS
+        deadline = time.monotonic() + (timeout_seconds or TIMEOUT_SECONDS)
         serials = []
         block = bytearray()
         for question in questions:
@@ -104,8 +119,10 @@ def _error_name(answer: Message) -> str:
     return str(answer.header.fields.get(HeaderFields.error_name) or "an error without a name")
 
 
-def _failure(method: str, error: str) -> OSError:
-    return OSError(ERRNO.get(error.rpartition(".")[2], errno.EPROTO), f"{method}: {error}")
+def _failure(method: str, error: str, answer: Message) -> OSError:
+    """What systemd said, which is a sentence for people, or else the names of the question and the error."""
+    said = answer.body[0] if answer.body and isinstance(answer.body[0], str) else ""
+    return OSError(ERRNO.get(error.rpartition(".")[2], errno.EPROTO), said or f"{method}: {error}")
 
 
 def _connect(host: Host) -> tuple[socket.socket, bool, bytes]:
@@ -116,12 +133,26 @@ def _connect(host: Host) -> tuple[socket.socket, bool, bytes]:
         try:
             door.settimeout(TIMEOUT_SECONDS)
             door.connect(str(host.path(name)))
+            if host.is_live and not host.is_own:
+                _refuse_another_root(host, door)
             return door, name == SOCKETS[0], _authenticate(door)
         except OSError as error:
             door.close()
             if isinstance(refusal, NOBODY):  # a refusal or silence is worth more than an absence
                 refusal = type(error)(error.errno or 0, f"{name}: {error.strerror or error}")
     raise refusal
+
+
+def _refuse_another_root(host: Host, door: socket.socket) -> None:
+    """An image that is being worked on may have the /run of the machine that builds it."""
+    # The one who made the socket, which is systemd for the bus's, too; 0 where we cannot see it.
+    pid, _, _ = struct.unpack("3i", door.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    try:
+        is_same = not pid or os.path.samestat(host.root.stat(), Path(f"/proc/{pid}/root").stat())
+    except OSError:  # we may not know
+        return
+    if not is_same:
+        raise OSError(errno.EXDEV, f"the systemd that answers is not that of {host.root}")
 
 
 def _authenticate(door: socket.socket) -> bytes:

@@ -11,11 +11,14 @@ back to 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host, missing
+from necroscope.sources.ask_systemd import ask_systemd
+from necroscope.sources.host import Host
 from necroscope.sources.source import Read, Source
+
+if TYPE_CHECKING:
+    from necroscope.sources.systemd_bus import SystemdBus
 
 PROPERTIES = (
     ("Service", "NRestarts"),
@@ -55,27 +58,10 @@ Units = tuple[Unit, ...]
 def open_units(host: Host) -> Read[Units]:
     """A reader of all loaded services that are running, starting or failed."""
 
-    def read() -> Reading[Units]:
-        # Imported here: the D-Bus library is a fifth of the start-up time of a command that needs none.
-        from necroscope.sources.systemd_bus import NOBODY, SystemdBus
-
-        try:
-            bus = SystemdBus(host)
-        except NOBODY:
-            return Reading(absence=Absence.NOT_SUPPORTED, detail="no systemd answers on this host")
-        except OSError as error:
-            return missing("systemd over D-Bus", error)
-        try:
-            return Reading(_read_units(bus))
-        except OSError as error:
-            return missing("systemd over D-Bus", error)
-        finally:
-            bus.close()
-
-    return read
+    return lambda: ask_systemd(host, _read_units)
 
 
-def _read_units(bus: Any) -> Units:
+def _read_units(bus: SystemdBus) -> Units:
     (listed,) = bus.call("ListUnitsByPatterns", "asas", ([], ["*.service"]))
     rows = [row for row in listed if row[2] == "loaded" and row[3] != "inactive"]
     wanted = [(row[6], interface, name) for row in rows for interface, name in PROPERTIES]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.diagnosis.comparison.quiet_seconds import MOST, quiet_seconds
+from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.event import Event
 from necroscope.recording.store import StoredSegment
 from tests.diagnosis.sampled_seconds import sampled_segment
@@ -16,6 +17,7 @@ from tests.segments import BEGIN_NS
 from tests.stored import SECOND_NS, event_of
 
 WINDOW = range(50, 56)
+THRESHOLDS = load_thresholds(None)
 
 
 @pytest.fixture
@@ -33,7 +35,8 @@ def quiet(
 ) -> set[float]:
     """The seconds after BEGIN_NS."""
     spans = [(BEGIN_NS + w.start * SECOND_NS, BEGIN_NS + w.stop * SECOND_NS) for w in windows]
-    return {(start - BEGIN_NS) / SECOND_NS for start in quiet_seconds(segments, spans, events, cores)}
+    starts = quiet_seconds(segments, spans, events, cores, THRESHOLDS)
+    return {(start - BEGIN_NS) / SECOND_NS for start in starts}
 
 
 ALL = {*range(100), *range(130, 150)} - {*WINDOW}
@@ -56,16 +59,42 @@ def test_not_while_a_core_is_saturated_that_was_asked_for(segments: list[StoredS
     assert quiet(segments, saturated, cores=(0,)) == ALL
 
 
-def test_the_nearest_and_not_too_many(tmp_path: Path) -> None:
+def counted(tmp_path: Path, saturated: set[int], last: int = 100) -> StoredSegment:
+    """A segment in which core 0 was in the kernel in some seconds, by its counters."""
+    modes = ["system" if second in saturated else "idle" for second in range(last)]
+    return sampled_segment(tmp_path, lambda *_: {}, seconds=range(last), cores=(0,), core0=modes)
+
+
+def test_not_while_a_core_was_saturated_by_its_counters(tmp_path: Path) -> None:
+    segment = counted(tmp_path, {*range(30, 40), 70, 80, 81})
+    expected = {*range(100)} - {*WINDOW} - {*range(29, 41)}
+    assert quiet([segment]) == quiet([segment], cores=(0,)) == expected, "shorter bursts are ordinary"
+    assert quiet([segment], cores=(1,)) == {*range(100)} - {*WINDOW}
+    lagging = event_of("core-saturated", 30, core=0, seconds=3.0)
+    assert quiet([segment], lagging) == expected
+
+
+@pytest.mark.parametrize("last", range(62, 70))
+def test_a_run_that_goes_on_is_not_quiet_however_short_it_is_so_far(tmp_path: Path, last: int) -> None:
+    segment = counted(tmp_path, {*range(60, 100)}, last)
+    assert quiet([segment]) == {*range(59)} - {*WINDOW}
+
+
+def test_the_nearest_before_and_not_too_many(tmp_path: Path) -> None:
     segment = sampled_segment(tmp_path, lambda *_: {}, seconds=range(400), cores=(0,))
     found = quiet([segment], windows=[range(200, 206)])
-    assert len(found) == MOST and found == {*range(140, 200), *range(206, 266)}
+    assert len(found) == MOST and found == {*range(80, 200)}
+
+
+def test_those_after_where_too_few_are_before(tmp_path: Path) -> None:
+    segment = sampled_segment(tmp_path, lambda *_: {}, seconds=range(400), cores=(0,))
+    assert quiet([segment], windows=[range(50, 56)]) == {*range(50), *range(56, 126)}
 
 
 def test_around_several_windows_no_second_is_counted_twice(segments: list[StoredSegment]) -> None:
     spans = [(BEGIN_NS + 20 * SECOND_NS, BEGIN_NS + 26 * SECOND_NS)]
     spans += [(BEGIN_NS + 60_300_000_000, BEGIN_NS + 66_300_000_000)]  # not on the same tick
-    starts = quiet_seconds(segments, spans, [], ())
+    starts = quiet_seconds(segments, spans, [], (), THRESHOLDS)
     assert starts == sorted(starts) and len(starts) > 80
     assert all(later - start >= SECOND_NS for start, later in pairwise(starts))
     assert not any(begin < start + SECOND_NS and start < end for begin, end in spans for start in starts)

@@ -19,10 +19,13 @@ HOSTILE = (
 )
 
 
-def tree(window: dict[str, int], baseline: dict[str, int] | None = None) -> Flame:
-    """A graph from folded stacks; a name may end in @kind@module."""
+def tree(
+    window: dict[str, int], baseline: dict[str, int] | None = None, seconds: tuple[float, ...] = (4.0, 2.0)
+) -> Flame:
+    """A graph from folded stacks; a name may end in @kind@module. A baseline is half as long as a window."""
     stacks = [window] if baseline is None else [window, baseline]
-    return from_stacks([[(stack.split(";"), count) for stack, count in side.items()] for side in stacks])
+    rows = [[(stack.split(";"), count) for stack, count in side.items()] for side in stacks]
+    return from_stacks(rows, seconds)
 
 
 def hostile() -> Flame:
@@ -30,7 +33,7 @@ def hostile() -> Flame:
     return from_stacks([[([name], 1) for name in HOSTILE]])
 
 
-def from_stacks(sides: list[list[tuple[list[str], int]]]) -> Flame:
+def from_stacks(sides: list[list[tuple[list[str], int]]], seconds: tuple[float, ...] = (4.0, 2.0)) -> Flame:
     """A graph of one window, or of a window and its baseline."""
     labels = {Label("all", "root", ""): 0}
     nodes: dict[tuple[int, int], int] = {}
@@ -53,7 +56,9 @@ def from_stacks(sides: list[list[tuple[list[str], int]]]) -> Flame:
             for node in path:
                 counts[side][0][node] += count
             counts[side][1][path[-1]] += count
-    made = [Side(tuple(total), tuple(own)) for total, own in counts]
+    made = [
+        Side(tuple(total), tuple(own), length) for (total, own), length in zip(counts, seconds, strict=False)
+    ]
     return Flame(tuple(parent), tuple(label), tuple(labels), made[0], made[1] if len(made) > 1 else None)
 
 

@@ -65,8 +65,8 @@ def test_difference_is_red_for_more_and_blue_for_less() -> None:
         red, blue = int(fill(drawn[less])[1:3], 16), int(fill(drawn[less])[5:7], 16)
         assert blue > red
     assert fill(drawn["main"]) == "#ffffff"
-    assert "+75.00 points against the baseline (0 samples there)" in tooltip(drawn["new"])
-    assert "-50.00 points against the baseline (10 samples there)" in tooltip(drawn["gone"])
+    assert "+75.00 points against the baseline (0 samples in 2 s there)" in tooltip(drawn["new"])
+    assert "-50.00 points against the baseline (10 samples in 2 s there)" in tooltip(drawn["gone"])
     assert rect(drawn["gone"], "width") > 0
     assert "red: more here than in the baseline" in words(DIFFERENCE)
     assert "blue: less here than in the baseline" in words(DIFFERENCE)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from necroscope.diagnosis.comparison.quiet_seconds import SECOND_NS, Span, quiet_seconds
+from necroscope.diagnosis.comparison.quiet_seconds import quiet_seconds
+from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS, Span
 from necroscope.errors import NoSamplesError
-from necroscope.model.event import Event
+from necroscope.findings.thresholds import Thresholds
 from necroscope.profiles.tally import Tally, tally
 from necroscope.profiles.window import Selection, touched
 from necroscope.recording.clock import Anchor
@@ -75,12 +76,12 @@ def compare(
     segments: Sequence[StoredSegment],
     windows: Sequence[Selection],
     events: Sequence[StoredEvent],
-    share: float,
+    thresholds: Thresholds,
 ) -> Compared:
     """Count the seconds of some windows and the quiet ones around them, each on its window's cores.
 
-    Only who had `share` of a core in the windows, or might have had, is counted. Which ones these are does
-    not depend on where in time they ran, so that nothing is decided by looking at the window.
+    Only who had `culprit.share` of a core in the windows, or might have had, is counted. Which ones these
+    are does not depend on where in time they ran, so that nothing is decided by looking at the window.
     """
     own = _of_one_boot(segments, windows)
     host = own[0].host, own[0].boot_id
@@ -93,8 +94,11 @@ def compare(
         groups[window.cpus].append(number)
     for cores, numbers in groups.items():
         compared.cores |= set(cores)
+        mine = [spans[n] for n in numbers]
+        quiet = quiet_seconds(own, mine, there, cores, thresholds)
         # Pooled over several groups of cores, less in each may still be enough.
-        _count(compared, own, {n: spans[n] for n in numbers}, there, (cores, share / len(groups)))
+        share = thresholds["culprit.share"] / len(groups)
+        _count(compared, own, dict(zip(numbers, mine, strict=True)), quiet, (cores, share))
     if not compared.window_of:
         raise NoSamplesError("no samples there", hint="necroscope timeline shows what is recorded")
     return compared
@@ -104,12 +108,11 @@ def _count(
     compared: Compared,
     segments: Sequence[StoredSegment],
     spans: dict[int, Span],
-    events: Sequence[Event],
+    quiet: Sequence[int],
     wanted: tuple[tuple[int, ...], float],
 ) -> None:
     cores, share = wanted
     inside = {start_ns: number for number, span in spans.items() for start_ns in _seconds_of(span)}
-    quiet = quiet_seconds(segments, list(spans.values()), events, cores)
     starts = sorted([*inside, *quiet])
     counted = tally(segments, starts, cores)
     online = max(s.description["host"].get("cores_online") or 0 for s in segments)

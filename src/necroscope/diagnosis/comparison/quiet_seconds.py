@@ -1,10 +1,11 @@
 """Which seconds a window is compared with: the quiet ones around it.
 
-The rule: whole seconds of the same recording and boot, at most ten minutes before or after a window, the
-nearest first, 120 at most. Left out are the windows themselves; the 5 s before and the second after every
-event but restarts of units, leaked cgroups and marks, which say nothing about a core; and the time in which
-a core was saturated, with a second after it, unless other cores were asked for. What has no samples on any
-core was not captured, and is no quiet second.
+The rule: whole seconds of the same recording and boot, at most ten minutes before a window, the nearest
+first, 120 at most; where there are fewer, those after it too. How many come after depends on when one asks,
+and trouble that has begun often goes on. Left out are the windows themselves; the 5 s before and the second
+after every event but restarts of units, leaked cgroups and marks, which say nothing about a core; and the
+time in which a core was saturated, by its counters or by an event, with the second after it, unless other
+cores were asked for. What has no samples on any core was not captured, and is no quiet second.
 """
 
 from __future__ import annotations
@@ -12,25 +13,31 @@ from __future__ import annotations
 from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
+from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS, Span, saturated_spans
+from necroscope.findings.thresholds import Thresholds
 from necroscope.model.event import Event
 from necroscope.recording.store import StoredSegment
 
-SECOND_NS = 10**9
 FARTHEST = 600  # seconds from a window
 MOST = 120
 BEFORE_NS, AFTER_NS = 5 * SECOND_NS, SECOND_NS
 HARMLESS = frozenset({"unit-restart", "cgroup-leak", "user-mark"})
 SEAM_NS = 3 * SECOND_NS // 2  # between the last reading of a segment and the first of the next
 
-Span = tuple[int, int]
-
 
 def quiet_seconds(
-    segments: Sequence[StoredSegment], windows: Sequence[Span], events: Sequence[Event], cores: Sequence[int]
+    segments: Sequence[StoredSegment],
+    windows: Sequence[Span],
+    events: Sequence[Event],
+    cores: Sequence[int],
+    thresholds: Thresholds,
 ) -> list[int]:
     """Where the quiet seconds around some windows begin, in order; all times on the recording's clock."""
     recorded = _recorded(segments)
-    taken = _merged([*windows, *_disturbed(events, cores)])
+    saturated = [
+        span for reach in _reaches(windows) for span in saturated_spans(segments, reach, cores, thresholds)
+    ]
+    taken = _merged([*windows, *_disturbed(events, cores), *saturated])
     chosen: list[Span] = []
     for start_ns in _nearest_first(windows):
         second = start_ns, start_ns + SECOND_NS
@@ -42,10 +49,18 @@ def quiet_seconds(
 
 
 def _nearest_first(windows: Sequence[Span]) -> Iterator[int]:
+    for distance in range(1, FARTHEST + 1):
+        for begin_ns, _ in windows:
+            yield begin_ns - distance * SECOND_NS
     for distance in range(FARTHEST):
-        for begin_ns, end_ns in windows:
-            yield begin_ns - (distance + 1) * SECOND_NS
+        for _, end_ns in windows:
             yield end_ns + distance * SECOND_NS
+
+
+def _reaches(windows: Sequence[Span]) -> list[Span]:
+    """All time that is near enough to a window."""
+    reach_ns = FARTHEST * SECOND_NS
+    return _merged((begin_ns - reach_ns, end_ns + reach_ns) for begin_ns, end_ns in windows)
 
 
 def _disturbed(events: Sequence[Event], cores: Sequence[int]) -> Iterator[Span]:
@@ -53,9 +68,8 @@ def _disturbed(events: Sequence[Event], cores: Sequence[int]) -> Iterator[Span]:
         elsewhere = event.kind == "core-saturated" and cores and event.core not in cores
         if event.kind not in HARMLESS and not elsewhere:
             length_ns = int((event.seconds or 0) * SECOND_NS)
-            before_ns = (
-                0 if event.kind == "core-saturated" else BEFORE_NS
-            )  # it is told from its first second on
+            # A saturated core is told from its first second on.
+            before_ns = 0 if event.kind == "core-saturated" else BEFORE_NS
             yield event.time_ns - before_ns, event.time_ns + length_ns + AFTER_NS
 
 

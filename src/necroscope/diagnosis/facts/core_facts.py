@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from necroscope.diagnosis.facts.fact import Fact
+from necroscope.diagnosis.facts.line_facts import line_facts
 from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
-from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.model.finding import Evidence
 from necroscope.sources.cores import CORES
+from necroscope.sources.interrupts import INTERRUPTS
+from necroscope.sources.nic_queues import NicQueue
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
+from necroscope.sources.softirqs import SOFTIRQS
 
 STAT = "/proc/stat"
 GRACE_SECONDS = 0.5  # an interval of ours is never exactly a second
 MOST_OF_STALL = 0.6
 WHICH_CORE = "which core serves the queue: the line or the map does not say, or the interrupt moved"
+COUNTED = ("softirq-delayed", "interrupts-unserved")
+SAID = ("napi-scheduled", *COUNTED)
 OF_CORES = (
     "core-in-kernel",
     "core-in-softirq",
@@ -35,9 +40,9 @@ def core_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, F
     else:
         serves = _serves(symptom, found)
         facts = {**_modes(scene, symptom, core), **_others(scene, found), "core-serves-queue": serves}
-    facts |= _driver(scene, symptom)
-    facts |= {"softirq-delayed": _delayed(scene, found), "interrupts-unserved": _unserved(core)}
-    return {**facts, "starvation-seen": _starvation_seen(facts)}
+    facts |= line_facts(scene, symptom, found)
+    facts |= {"softirq-delayed": _delayed(scene, found), "interrupts-unserved": _unserved(scene, found)}
+    return {**facts, "starvation-seen": _seen(facts, SAID), "starvation-shown": _shown(facts)}
 
 
 def _modes(scene: Scene, symptom: Symptom, core: CoreBefore) -> dict[str, Fact]:
@@ -115,37 +120,19 @@ def _serves(symptom: Symptom, found: Starvation) -> Fact:
     return Fact(None, tuple(evidence), WHICH_CORE)
 
 
-def _driver(scene: Scene, symptom: Symptom) -> dict[str, Fact]:
-    """What the driver itself says."""
-    event = symptom.event
-    starved_seconds = scene.limit("nic-reset.starved_seconds")
-    line = Evidence(
-        f"{event.rule}{' (written by a program)' if event.from_user_space else ''}",
-        event.text,
-        "line",
-        "kernel log",
-    )
-    waited = event.stall_seconds is not None and event.stall_seconds >= starved_seconds
-    scheduled: bool | None = None if event.kind == "nic-reset" else False
-    if event.napi_scheduled is not None:
-        scheduled = event.napi_scheduled and waited
-    cause = next((rule.cause for rule in kernel_log_rules() if rule.id == event.rule), "")
-    return {
-        "nic-stalled": Fact(event.kind == "nic-reset", (line,)),
-        "napi-scheduled": Fact(scheduled, (line,), "whether NAPI was waiting: this driver does not say"),
-        "napi-denied": Fact(event.napi_scheduled is False, (line,)),
-        **{f"line-says-{what}": Fact(cause == what, (line,)) for what in ("device", "network", "planned")},
-    }
-
-
-def _starvation_seen(facts: dict[str, Fact]) -> Fact:
-    """Whether the driver or a counter shows that network work waited; False: all that can tell deny it."""
-    tellers = [facts[name] for name in ("napi-scheduled", "softirq-delayed", "interrupts-unserved")]
+def _seen(facts: dict[str, Fact], names: tuple[str, ...]) -> Fact:
+    """Whether something tells that network work waited; False: all that can tell deny it."""
+    tellers = [facts[name] for name in names]
     told = [fact.holds for fact in tellers if fact.holds is not None]
     evidence = tuple(one for fact in tellers for one in fact.evidence)
     if not told:
         return Fact(None, evidence, "whether the network work of the core waited: nothing can tell")
     return Fact(True in told, evidence)
+
+
+def _shown(facts: dict[str, Fact]) -> Fact:
+    """The same, without a line that a program wrote."""
+    return _seen(facts, SAID if facts["line-is-kernels"].holds else COUNTED)
 
 
 def _delayed(scene: Scene, found: Starvation) -> Fact:
@@ -160,10 +147,21 @@ def _delayed(scene: Scene, found: Starvation) -> Fact:
     return Fact(delay >= scene.limit("softirq-starved.delay_seconds"), (evidence,))
 
 
-def _unserved(core: CoreBefore | None) -> Fact:
+def _unserved(scene: Scene, found: Starvation) -> Fact:
+    core, queue = found.core, found.queue
     if core is None or core.unserved_seconds is None:
-        return Fact(None, unknown="whether NET_RX ran: the queue's interrupt is not known, or never came")
+        return Fact(None, unknown=f"whether NET_RX ran: {_why_not_unserved(scene, queue)}")
     seconds = core.unserved_seconds
     where = "/proc/interrupts, /proc/softirqs"
     name = f"seconds with interrupts and no NET_RX on core {core.core}"
     return Fact(seconds > 0, (Evidence(name, seconds, "seconds", where),))
+
+
+def _why_not_unserved(scene: Scene, queue: NicQueue | None) -> str:
+    if queue is None:
+        return "the queue's interrupt is not known"
+    if len(scene.segment.series(INTERRUPTS)) < 2:
+        return scene.why_not(INTERRUPTS)
+    if len(scene.segment.series(SOFTIRQS)) < 2:
+        return scene.why_not(SOFTIRQS)
+    return f"irq {queue.irq} of queue {queue.queue} did not come in these seconds"

@@ -14,6 +14,7 @@ from necroscope.diagnosis.facts.leaks import (
     leaks_per_restart,
     loop_behind,
 )
+from necroscope.diagnosis.facts.pace import Pace
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
@@ -22,6 +23,7 @@ from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.units import UNITS, Units
 
 LEDGER = "tracefs, cgroup_mkdir/rmdir/release"
+SECOND_NS = 10**9
 FACTOR = 2.0  # leaks per restart may differ so much from one interval to the next, and still agree
 
 
@@ -97,7 +99,9 @@ def _leaked(scene: Scene, owner: Owner | None) -> Fact:
         owner.leaked >= scene.limit("diagnosis.leaked"),
         (
             Evidence(f"cgroups leaked by {owner.name}", owner.leaked, "cgroups", LEDGER),
-            Evidence("leak rate", round(owner.per_minute, 1), "cgroups/min", LEDGER),
+            Evidence(
+                "leak rate", round(owner.pace.per_minute, 1), "cgroups/min", _over(scene, LEDGER, owner.pace)
+            ),
             Evidence("former path", owner.group.pattern, "", LEDGER),
             Evidence("made by", _who(owner.group), "", LEDGER),
             *(
@@ -107,6 +111,11 @@ def _leaked(scene: Scene, owner: Owner | None) -> Fact:
             ),
         ),
     )
+
+
+def _over(scene: Scene, where: str, pace: Pace) -> str:
+    """`..., over 10 s until 2026-04-15T10:02:11.250Z`: where a rate is from, and of which time."""
+    return f"{where}, {pace.words} until {scene.segment.anchor.iso(pace.end_ns)}"
 
 
 def _not_seen(scene: Scene) -> Fact:
@@ -133,7 +142,9 @@ def _restarts(scene: Scene, loop: Loop | None) -> Fact:
         True,
         (
             Evidence(f"restarts of {loop.unit}", loop.restarts, "restarts", where),
-            Evidence("restart rate", round(loop.per_minute, 1), "restarts/min", where),
+            Evidence(
+                "restart rate", round(loop.pace.per_minute, 1), "restarts/min", _over(scene, where, loop.pace)
+            ),
             *_settings(scene.segment.last(UNITS) or (), loop.unit),
         ),
     )
@@ -174,14 +185,18 @@ def _agree(scene: Scene, owner: Owner | None, loop: Loop | None) -> Fact:
 
 def _explains(scene: Scene, symptom: Symptom, owner: Owner | None) -> dict[str, Fact]:
     """Whether the zombies come from this leak: it was seen to make most of them, or would have since boot."""
-    count = scene.value_at(MEMORY_CGROUPS, symptom.end_ns)
+    # Of the same moment: the ledger is read more rarely than the zombies are counted.
+    count = scene.value_at(MEMORY_CGROUPS, owner.time_ns) if owner else None
     if owner is None or count is None or not count.memory.dying:
         return dict.fromkeys(("leak-explains-zombies", "leak-seen"), _not_seen(scene))
     share = min(owner.leaked / count.memory.dying, 1.0)
-    since_boot = owner.per_minute * symptom.end_ns / 60e9  # the clock begins at boot
+    # A burst says nothing about the days before: all of the ledger's time does. The clock begins at boot.
+    since_boot = owner.leaked * symptom.end_ns / max(owner.time_ns - owner.began_ns, SECOND_NS)
     name = f"share of all zombies that {owner.name} leaked since the ledger began"
     seen = Evidence(name, round(share, 3), "ratio", LEDGER)
-    at_this_rate = Evidence("leaked since boot, at this rate", round(since_boot), "cgroups", LEDGER)
+    at_this_rate = Evidence(
+        "leaked since boot, if as since the ledger began", round(since_boot), "cgroups", LEDGER
+    )
     enough = count.memory.dying / 2
     if owner.leaked >= enough:
         return dict.fromkeys(("leak-explains-zombies", "leak-seen"), Fact(True, (seen,)))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
+from necroscope.diagnosis.facts.pace import Pace, pace_of
 from necroscope.diagnosis.scene import Scene
 from necroscope.recording.segment import Timed
-from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, owner_of
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked, owner_of
 from necroscope.sources.units import UNITS
 
 ALIKE = 0.8  # leaks per restart, or restarts per leak: so close to one that it can hardly be chance
@@ -22,13 +23,8 @@ class Loop:
 
     unit: str
     restarts: int
-    minutes: float
+    pace: Pace  # while it was started again
     steps: tuple[tuple[int, int, int], ...]  # from, to, restarts
-
-    @property
-    def per_minute(self) -> float:
-        """Restarts a minute."""
-        return self.restarts / self.minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +32,12 @@ class Owner:
     """Who leaked: a unit, or a program where there is no unit."""
 
     name: str
-    leaked: int
-    minutes: float
+    leaked: int  # since the ledger began, until `time_ns`
+    time_ns: int
+    began_ns: int  # the ledger
+    pace: Pace  # while it leaked
     group: LedgerGroup  # the largest
     lost: int  # events that the ledger never saw
-
-    @property
-    def per_minute(self) -> float:
-        """Leaked cgroups a minute."""
-        return self.leaked / self.minutes
 
 
 def find_owners(scene: Scene, end_ns: int) -> list[Owner]:
@@ -55,21 +48,29 @@ def find_owners(scene: Scene, end_ns: int) -> list[Owner]:
     )
     if last is None:
         return []
-    minutes = max((last.time_ns - last.value.began_ns) / 60e9, 1 / 60)
     counted: dict[str, list[LedgerGroup]] = defaultdict(list)
     for group in last.value.groups:
         counted[owner_of(group)].append(group)
     owners = [
         Owner(
             name,
-            sum(group.zombies for group in groups),
-            minutes,
+            leaked(groups),
+            last.time_ns,
+            last.value.began_ns,
+            _pace(series, last, name),
             max(groups, key=lambda group: group.zombies),
             last.value.lost,
         )
         for name, groups in counted.items()
     ]
     return sorted((o for o in owners if o.leaked), key=lambda owner: -owner.leaked)
+
+
+def _pace(series: list[Timed[CgroupLedger]], last: Timed[CgroupLedger], owner: str) -> Pace:
+    """How fast an owner leaked by a ledger, until its last reading."""
+    began_ns = last.value.began_ns
+    of_one = [t for t in series if t.value.began_ns == began_ns and t.time_ns <= last.time_ns]
+    return pace_of([(began_ns, 0), *((timed.time_ns, _leaked_by(timed, owner)) for timed in of_one)])
 
 
 def find_loops(scene: Scene, end_ns: int) -> list[Loop]:
@@ -84,10 +85,15 @@ def find_loops(scene: Scene, end_ns: int) -> list[Loop]:
             rise = (unit.restarts or 0) - counts.get(unit.name, unit.restarts or 0)
             if rise > 0:
                 rises[unit.name].append((before.time_ns, after.time_ns, rise))
-    minutes = max((series[-1].time_ns - series[0].time_ns) / 60e9, 1 / 60) if series else 1.0
-    loops = [Loop(name, sum(r for *_, r in steps), minutes, tuple(steps)) for name, steps in rises.items()]
+    loops = [Loop(n, sum(r for *_, r in steps), _restarts(steps), tuple(steps)) for n, steps in rises.items()]
     least = scene.limit("unit-crash-loop.restarts")
     return sorted((loop for loop in loops if loop.restarts >= least), key=lambda loop: -loop.restarts)
+
+
+def _restarts(steps: list[tuple[int, int, int]]) -> Pace:
+    """How often a unit was started again, while it was."""
+    totals = accumulate(restarts for *_, restarts in steps)
+    return pace_of([(steps[0][0], 0), *((step[1], total) for step, total in zip(steps, totals, strict=True))])
 
 
 def loop_behind(scene: Scene, owner: Owner | None, loops: list[Loop]) -> tuple[Loop | None, str]:
@@ -114,8 +120,8 @@ def _folded(unit: str) -> str:
 
 def leaks_per_restart(scene: Scene, owner: Owner, loop: Loop) -> float | None:
     """How many cgroups an owner leaked for each restart of a unit; None: not read often enough."""
-    leaked = leaked_between(scene, owner.name, loop.steps[0][0], loop.steps[-1][1])
-    return leaked / loop.restarts if leaked is not None else None
+    number = leaked_between(scene, owner.name, loop.steps[0][0], loop.steps[-1][1])
+    return number / loop.restarts if number is not None else None
 
 
 def leaked_between(scene: Scene, owner: str, begin_ns: int, end_ns: int) -> int | None:
@@ -126,12 +132,12 @@ def leaked_between(scene: Scene, owner: str, begin_ns: int, end_ns: int) -> int 
     first, last = (_nearest(series, time_ns) for time_ns in (begin_ns, end_ns))
     if first.time_ns == last.time_ns or first.value.began_ns != last.value.began_ns:
         return None
-    return max(_zombies(last, owner) - _zombies(first, owner), 0)
+    return max(_leaked_by(last, owner) - _leaked_by(first, owner), 0)
 
 
 def _nearest(series: list[Timed[CgroupLedger]], time_ns: int) -> Timed[CgroupLedger]:
     return min(series, key=lambda timed: abs(timed.time_ns - time_ns))
 
 
-def _zombies(timed: Timed[CgroupLedger], owner: str) -> int:
-    return sum(group.zombies for group in timed.value.groups if owner_of(group) == owner)
+def _leaked_by(timed: Timed[CgroupLedger], owner: str) -> int:
+    return leaked(group for group in timed.value.groups if owner_of(group) == owner)

@@ -10,6 +10,7 @@ from necroscope.recording.segment import Step
 from necroscope.sources.reclaim import RECLAIM, Reclaim
 
 VMSTAT = "/proc/vmstat"
+OF_THE_NODE = "oom-kill"  # the rule of such a line; a cgroup at its own limit says nothing about the node
 OOM_NS = 60 * 10**9  # a process that was killed so long before may have freed what others waited for
 
 
@@ -34,7 +35,7 @@ def _pressure(scene: Scene, symptom: Symptom, steps: list[Step[Reclaim]]) -> Fac
     kills = [
         event
         for event in scene.events
-        if event.kind == "oom-kill" and symptom.begin_ns - OOM_NS < event.time_ns <= symptom.end_ns
+        if event.rule == OF_THE_NODE and symptom.begin_ns - OOM_NS < event.time_ns <= symptom.end_ns
     ]
     by_kswapd = max(_per_second(step, "scanned_by_kswapd") or 0.0 for step in steps)
     least = min((step.after.value for step in steps), key=lambda value: value.available_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from necroscope.diagnosis.facts.accident_facts import Accidents, accidents
 from necroscope.diagnosis.facts.core_facts import core_facts
 from necroscope.diagnosis.facts.culprit_facts import Accused, accuse
 from necroscope.diagnosis.facts.fact import Facts
@@ -23,6 +24,7 @@ class Observed:
     starvation: Starvation
     accused: Accused
     leaks: Leaks
+    accidents: Accidents
     facts: Facts
 
 
@@ -32,10 +34,12 @@ def observe(scene: Scene, event: Event) -> Observed:
     found = starvation(scene, symptom)
     accused = accuse(scene, symptom, found)
     leak = leaks(scene, symptom)
+    accident = accidents(scene, symptom)
     facts = {
         **core_facts(scene, symptom, found),
         **accused.facts,
         **leak.facts,
         **memory_facts(scene, symptom),
+        **accident.facts,
     }
-    return Observed(symptom, found, accused, leak, facts)
+    return Observed(symptom, found, accused, leak, accident, facts)

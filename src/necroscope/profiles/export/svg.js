@@ -6,15 +6,18 @@
   const XHTML = "http://www.w3.org/1999/xhtml";
   const MARGIN = 10;
   const CELL = 6.7;
-  const graph = document.documentElement;
+  // Alone in its file, or one of several in a page: then all its ids begin with a prefix.
+  const graph = document.currentScript?.closest("svg") ?? document.documentElement;
+  const isAlone = graph === document.documentElement;
+  const id = (name) => graph.dataset.prefix + name;
   const inner = Number(graph.getAttribute("width")) - 2 * MARGIN;
   const leftOut = Number(graph.dataset.leftOut);
-  const details = document.getElementById("details");
-  const matched = document.getElementById("matched");
+  const details = document.getElementById(id("details"));
+  const matched = document.getElementById(id("matched"));
 
   const frames = [];
   const open = []; // the frame last seen at each depth: frames stand before their children
-  for (const group of document.querySelectorAll(".frame")) {
+  for (const group of graph.querySelectorAll(".frame")) {
     const { x, w, d, s, n } = group.dataset;
     const frame = { group, x: Number(x), w: Number(w), depth: Number(d), samples: Number(s), name: n };
     frame.rect = group.querySelector("rect");
@@ -94,9 +97,9 @@
     frame.group.focus();
   }
 
-  function button(id, words, x, action) {
+  function button(name, words, x, action) {
     const made = document.createElementNS(SVG, "text");
-    for (const [key, value] of Object.entries({ id, x, y: 24, role: "button", tabindex: 0 })) {
+    for (const [key, value] of Object.entries({ id: id(name), class: name, x, y: 24, role: "button", tabindex: 0 })) {
       made.setAttribute(key, value);
     }
     made.textContent = words;
@@ -109,9 +112,9 @@
   const holder = graph.appendChild(document.createElementNS(SVG, "foreignObject"));
   for (const [key, value] of Object.entries({ x: 960, y: 8, width: 230, height: 24 })) holder.setAttribute(key, value);
   const field = holder.appendChild(document.createElementNS(XHTML, "input"));
-  field.id = "search";
+  field.id = id("search");
   field.setAttribute("aria-label", "search by regular expression");
-  field.setAttribute("placeholder", "search: Ctrl-F, regexp");
+  field.setAttribute("placeholder", isAlone ? "search: Ctrl-F, regexp" : "search: regexp");
   field.addEventListener("input", () => search(field.value));
 
   for (const frame of frames) {
@@ -132,11 +135,11 @@
     });
   }
   matched.setAttribute("role", "status");
-  document.getElementById("frames").setAttribute("role", "tree");
+  document.getElementById(id("frames")).setAttribute("role", "tree");
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") zoom(root);
     // A second Ctrl-F is the browser's own search.
-    if (event.key === "f" && (event.ctrlKey || event.metaKey) && document.activeElement !== field) {
+    if (isAlone && event.key === "f" && (event.ctrlKey || event.metaKey) && document.activeElement !== field) {
       event.preventDefault();
       field.focus();
       field.select();

@@ -47,32 +47,35 @@ class Box:
     weight: int
 
 
-def encode_svg(flame: Flame, title: Title, *, inverted: bool = False) -> bytes:
-    """The graph with its root at the bottom, or at the top if inverted."""
+def encode_svg(flame: Flame, title: Title, *, inverted: bool = False, prefix: str = "") -> bytes:
+    """The graph with its root at the bottom, or at the top if inverted.
+
+    A page that holds several gives each its own `prefix`, which begins all ids of the graph.
+    """
     weights = weigh(flame)
     boxes = place(flame, weights)
     left_out = sum(weight > 0 for weight in weights[1:]) - len(boxes) + 1
-    head, top = write_head(flame, title, left_out)
+    head, top = write_head(flame, title, left_out, prefix)
     rows = [top + depth * ROW for depth in range(max(box.depth for box in boxes) + 1)]
     height = rows[-1] + ROW + 32
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" data-left-out="{left_out}">',
+        f'viewBox="0 0 {WIDTH} {height}" data-left-out="{left_out}" data-prefix="{prefix}">',
         f"<title>{text(title.text)}</title>",
         f"<style>{resource('svg.css')}</style>",
         f'<rect class="paper" width="{WIDTH}" height="{height}"/>',
         *head,
-        f'<g id="frames" class="{"one" if flame.baseline is None else "difference"}">',
+        f'<g id="{prefix}frames" class="frames {"one" if flame.baseline is None else "difference"}">',
         *draw(flame, title, boxes, rows if inverted else rows[::-1]),
         "</g>",
-        f'<text id="details" x="{MARGIN}" y="{height - 12}"> </text>',
+        f'<text id="{prefix}details" x="{MARGIN}" y="{height - 12}"> </text>',
         f"<script><![CDATA[\n{resource('svg.js')}]]></script>",
         "</svg>\n",
     ]
     return "\n".join(parts).encode()
 
 
-def write_head(flame: Flame, title: Title, left_out: int) -> tuple[list[str], int]:
+def write_head(flame: Flame, title: Title, left_out: int, prefix: str) -> tuple[list[str], int]:
     """Title, notes and legend, and where the frames begin below them."""
     notes = list(title.notes)
     if flame.baseline is not None:
@@ -87,17 +90,18 @@ def write_head(flame: Flame, title: Title, left_out: int) -> tuple[list[str], in
         parts.append(f'<text class="note" x="{MARGIN}" y="{y}">{escape(line)}</text>')
         y += 15
     parts += legend(flame, y)
-    parts.append(f'<text id="matched" x="{WIDTH - MARGIN}" y="{y + 10}" text-anchor="end"> </text>')
+    place = f'x="{WIDTH - MARGIN}" y="{y + 10}" text-anchor="end"'
+    parts.append(f'<text id="{prefix}matched" {place}> </text>')
     return parts, y + 28
 
 
 def weigh(flame: Flame) -> list[int]:
-    """How wide each node is: its samples, or for a difference the sum of its two shares, in whole numbers."""
+    """How wide each node is: its samples, or for a difference the sum of its two rates, in whole numbers."""
     here = flame.window
     if flame.baseline is None:
         return list(here.total)
     before = flame.baseline
-    times, times_before = max(before.samples, 1), max(here.samples, 1)
+    times, times_before = (max(round(side.seconds * 1000), 1) for side in (before, here))
     return [now * times + then * times_before for now, then in zip(here.total, before.total, strict=True)]
 
 
@@ -161,10 +165,8 @@ def details(flame: Flame, title: Title, node: int) -> str:
     line = f"{name}: {samples} {title.unit}, {flame.share(node):.2%}; {own} in itself"
     if flame.baseline is None:
         return line
-    before = flame.baseline.total[node]
-    return (
-        f"{line}; {100 * flame.change(node):+.2f} points against the baseline ({before} {title.unit} there)"
-    )
+    before = f"{flame.baseline.total[node]} {title.unit} in {flame.baseline.seconds:.3g} s there"
+    return f"{line}; {100 * flame.change(node):+.2f} points against the baseline ({before})"
 
 
 def largest_change(flame: Flame, boxes: list[Box]) -> float:

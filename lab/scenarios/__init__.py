@@ -1,0 +1,1 @@
+"""The scenarios, one folder each: README.md, scenario.toml, make.py, expect.toml."""

@@ -1,0 +1,1 @@
+"""The same probes on several kernels, and the table that comes out."""

@@ -1,0 +1,1 @@
+"""What a machine runs without needing it, and why two hosts differ."""

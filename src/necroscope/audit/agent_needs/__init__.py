@@ -1,0 +1,1 @@
+"""Whether what an agent needs is there."""

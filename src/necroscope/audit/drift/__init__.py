@@ -1,0 +1,1 @@
+"""Which difference between hosts matters, and what is behind it."""

@@ -1,0 +1,1 @@
+"""How secrets are kept out of snapshots."""

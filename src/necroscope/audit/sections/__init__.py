@@ -1,0 +1,1 @@
+"""What a host is made of, one file per part."""

@@ -1,0 +1,31 @@
+"""`-o FILE`, which never overwrites without `-f`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from necroscope.errors import UsageError
+
+
+def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """The words -o and -f."""
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_text)
+    parser.add_argument("-f", "--force", action="store_true", help="overwrite the file")
+
+
+def refuse_existing(arguments: argparse.Namespace) -> None:
+    """Say so before a long look, and not after it."""
+    if arguments.output and not arguments.force and arguments.output.exists():
+        raise UsageError(f"{arguments.output} exists", hint="-f overwrites it")
+
+
+def write_output(path: Path, data: bytes, *, force: bool) -> None:
+    """Write a new file, or with `force` over an old one."""
+    try:
+        with path.open("wb" if force else "xb") as file:
+            file.write(data)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists", hint="-f overwrites it") from error
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error

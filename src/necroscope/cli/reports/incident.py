@@ -1,0 +1,105 @@
+"""What a report is about: a range of one host's time, what happened in it, why, and what was done."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from necroscope.cli.diagnose import EXPLAINED, MOST, diagnose_all, set_range_around, wanted_symptoms
+from necroscope.cli.events import read_events_of
+from necroscope.cli.reports.main_diagnosis import best_first, each_subject_first
+from necroscope.cli.selecting import Chosen, choose_range
+from necroscope.cli.times import Moment
+from necroscope.errors import NecroscopeError, UsageError
+from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.model.diagnosis import Diagnosis
+from necroscope.model.fix import Fix
+from necroscope.recording.store import Damage
+from necroscope.recording.stored_events import StoredEvent
+from necroscope.remedies.record.fixes import find_fix, read_fixes
+
+AROUND_NS = 600 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """All that the parts of a report are made of."""
+
+    store: Path
+    chosen: Chosen
+    thresholds: Thresholds
+    events: tuple[StoredEvent, ...]
+    symptom: StoredEvent | None  # the one that is explained first
+    diagnoses: tuple[Diagnosis, ...]  # the one that the report is about first
+    fixes: tuple[Fix, ...]  # that were begun in the range, or the one that was asked for
+    known_fixes: tuple[Fix, ...]  # all of the store
+    why_no_fixes: str  # where their records could not be read
+
+    @property
+    def host(self) -> str:
+        """Whose time it is."""
+        return self.chosen.host
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """The one that the report is about."""
+        return self.diagnoses[0] if self.diagnoses else None
+
+    @property
+    def damaged(self) -> list[Damage]:
+        """Segments that could not be read; parts add to it."""
+        return self.chosen.damaged
+
+
+def gather(arguments: argparse.Namespace) -> Incident:
+    """What the words mean. A fix or an event that is named tells its own range."""
+    named = find_fix(arguments.store, arguments.fix) if arguments.fix else None
+    if arguments.around:
+        set_range_around(arguments)
+    elif named and not (arguments.begin or arguments.end):
+        _set_range_of(arguments, named)
+    chosen = choose_range(arguments)
+    if named and named.plan.host != chosen.host:
+        raise UsageError(f"{named.id} was made on {named.plan.host}, and the range is of {chosen.host}")
+    thresholds = load_thresholds(arguments.config)
+    events = read_events_of(chosen)
+    # Around what is no symptom itself, such as a mark, the gravest that is there is explained.
+    around = arguments.around if arguments.around and arguments.around.kind in EXPLAINED else None
+    symptoms = wanted_symptoms(around, events)
+    known, unread = _known_fixes(arguments.store)
+    inside = [fix for fix in known if fix.plan.host == chosen.host and _is_in(fix, chosen)]
+    fixes = (named,) if named else tuple(inside)
+    found = diagnose_all(chosen, each_subject_first(symptoms)[:MOST], thresholds)
+    diagnoses = best_first(found, symptoms, fixes)
+    first = [one for one in symptoms if diagnoses and one.id == diagnoses[0].symptom]
+    return Incident(
+        store=arguments.store,
+        chosen=chosen,
+        thresholds=thresholds,
+        events=tuple(events),
+        symptom=next(iter([*first, *symptoms]), None),
+        diagnoses=tuple(diagnoses),
+        fixes=fixes,
+        known_fixes=known,
+        why_no_fixes=unread,
+    )
+
+
+def _set_range_of(arguments: argparse.Namespace, fix: Fix) -> None:
+    arguments.host = fix.plan.host
+    arguments.begin = Moment(fix.begun_ns - AROUND_NS)
+    arguments.end = Moment((fix.ended_ns or fix.begun_ns) + AROUND_NS)
+
+
+def _known_fixes(store: Path) -> tuple[tuple[Fix, ...], str]:
+    """All fixes of the store, and why others could not be read."""
+    try:
+        known = read_fixes(store)
+    except NecroscopeError as error:
+        return (), error.what
+    return known.fixes, "; ".join(one.error.what for one in known.damaged)
+
+
+def _is_in(fix: Fix, chosen: Chosen) -> bool:
+    return chosen.begin_ns <= fix.begun_ns < chosen.end_ns

@@ -1,0 +1,223 @@
+"""Did it help: the same quantities before and after a fix, with a verdict.
+
+necroscope verify                          the newest fix of this host
+necroscope verify --at 14:00               a change that was made by hand
+necroscope verify --window 2h --before 1d
+
+It waits until the window after the change is recorded, and records it where no recorder runs. It can be left
+with Ctrl-C and asked again. What it says of a fix is kept beside it, for the report. Exit codes: 0 better,
+4 unchanged or worse, 3 inconclusive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from necroscope.cli.agent import host_name
+from necroscope.cli.answer import Answer
+from necroscope.cli.arguments import add_store, duration, folder
+from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.measuring import Wanted, have_recorded
+from necroscope.cli.screen import note, progress_bar
+from necroscope.cli.times import moment
+from necroscope.cli.verify_text import verification_lines
+from necroscope.errors import NothingRecordedError, UsageError
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.model.amounts import time_text
+from necroscope.model.fix import Fix
+from necroscope.model.kept_verdict import KeptVerdict
+from necroscope.model.verdict import Verdict, Verification
+from necroscope.recording.clock import Anchor
+from necroscope.recording.store import Store, StoredSegment
+from necroscope.remedies.record.fixes import find_fix, read_fixes
+from necroscope.remedies.record.verdicts import keep_verdict
+from necroscope.remedies.transaction.ways_out import our_command
+from necroscope.remedies.verification.change import Change, after_window, change_at, change_of, newest_applied
+from necroscope.remedies.verification.expect import expect_goals
+from necroscope.remedies.verification.observe import Recording
+from necroscope.remedies.verification.verify_change import Asked, verify_change
+from necroscope.remedies.verification.windows import Window, recorded_seconds
+from necroscope.sources.host import Host
+
+EXIT_CODES = {Verdict.BETTER: 0, Verdict.UNCHANGED: 4, Verdict.WORSE: 4, Verdict.INCONCLUSIVE: 3}
+INTERRUPTED = 130
+SHORTEST_WINDOW = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Which change of which host is judged."""
+
+    host: str
+    change: Change
+    segments: list[StoredSegment]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `verify` understands."""
+    parser.add_argument("fix", nargs="?", metavar="FIX_ID", help="which fix (default: the newest applied)")
+    parser.add_argument(
+        "--window", type=_window, default=600.0, metavar="D", help="how much time after it (default 10m)"
+    )
+    parser.add_argument(
+        "--before",
+        type=_window,
+        metavar="D",
+        help="how much before it (default: as much as after, 10m at least, and 14 days of what is rare)",
+    )
+    parser.add_argument("--at", type=moment, metavar="T", help="a change that was made by hand at this time")
+    parser.add_argument("--now", action="store_true", help="do not wait: judge by what is recorded")
+    parser.add_argument("--host", help="a fix of this host (default: this one)")
+    parser.add_argument(
+        "--root", type=folder, default=Path("/"), help="the host's root: /host in a container"
+    )
+    parser.add_argument("--config", type=Path, help="a TOML file with thresholds")
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Find the change, wait for the time after it, compare."""
+    if arguments.fix and arguments.at:
+        raise UsageError("FIX_ID and --at say two different things")
+    thresholds = load_thresholds(arguments.config)
+    store, host = Store(arguments.store), Host(arguments.root)
+    subject = _subject(arguments, store, host, time.time_ns())
+    asked = Asked(arguments.window, arguments.before)
+    _require_before(subject, asked)
+    waited = True
+    if _is_to_wait(arguments, subject, host):
+        _announce(subject, Recording(subject.segments, thresholds, []), asked)
+        wanted = Wanted(after_window(subject.change).begin_ns, asked.window_seconds)
+        waited = have_recorded(host, arguments.store, wanted, progress_bar)
+        subject = _subject(arguments, store, host, time.time_ns())
+    recording = Recording(subject.segments, thresholds, [*store.damaged])
+    verification = verify_change(recording, subject.change, asked)
+    is_kept = waited and _keep(arguments.store, asked, verification)
+    missing = 0.0 if waited else max(asked.window_seconds - verification.after_seconds, 0.0)
+    body = {
+        **_document(verification, subject.host, asked),
+        "interrupted": not waited,
+        "kept": is_kept,
+        "missing_seconds": round(missing, 3),
+        "damaged": tell_damaged(recording.damaged),
+    }
+    code = EXIT_CODES[verification.verdict] if waited else INTERRUPTED
+    again = _again(arguments, verification)
+    return Answer(
+        code,
+        body,
+        lambda screen: "\n".join(verification_lines(screen, subject.host, verification, missing, again)),
+    )
+
+
+def _subject(arguments: argparse.Namespace, store: Store, host: Host, now_ns: int) -> Subject:
+    stored = [segment for segment in store.segments() if segment.boot_id]
+    if arguments.at:
+        name = arguments.host or _recorded_host(stored, host_name(host))
+        own = [segment for segment in stored if segment.host == name]
+        at_ns = arguments.at.utc_ns(own)
+        if at_ns > now_ns:
+            raise UsageError("--at is in the future", hint="10m, 14:00 or 2026-04-15T10:02:11Z")
+        change = change_at(at_ns, name, read_fixes(arguments.store).fixes, now_ns)
+    else:
+        known = read_fixes(arguments.store).fixes
+        fix = _fix(arguments, known, arguments.host or host_name(host))
+        name, change = fix.plan.host, change_of(fix, known, now_ns)
+        own = [segment for segment in stored if segment.host == name]
+    return Subject(name, change, own)
+
+
+def _require_before(subject: Subject, asked: Asked) -> None:
+    """Nothing is waited for where there is nothing to compare it with."""
+    begun_ns = subject.change.begun_ns
+    seconds = asked.seconds_before(is_rare=True)
+    if not recorded_seconds(subject.segments, Window(begun_ns - int(seconds * 1e9), begun_ns)):
+        what = f"nothing of {subject.host} was recorded in the {time_text(seconds)} before the change"
+        raise NothingRecordedError(what, hint="a recorder must run before: necroscope record, fix --baseline")
+
+
+def _fix(arguments: argparse.Namespace, known: Sequence[Fix], host: str) -> Fix:
+    if arguments.fix:
+        return find_fix(arguments.store, arguments.fix)
+    fix = newest_applied(known, host)
+    if fix is None:
+        hint = "necroscope fix plans one; --at T takes a change that was made by hand"
+        raise UsageError(f"{arguments.store} knows no fix of {host} that was applied", hint=hint)
+    return fix
+
+
+def _recorded_host(stored: Sequence[StoredSegment], here: str) -> str:
+    """This host where it is recorded, else the one that was recorded last."""
+    hosts = {segment.host for segment in stored}
+    return here if here in hosts or not hosts else max(stored, key=lambda s: s.end_ns).host
+
+
+def _is_to_wait(arguments: argparse.Namespace, subject: Subject, host: Host) -> bool:
+    """Only the present of this host can be waited for."""
+    window = after_window(subject.change)
+    if arguments.now or subject.change.ended_by or not host.is_live or subject.host != host_name(host):
+        return False
+    return recorded_seconds(subject.segments, window) < float(arguments.window) - 1
+
+
+def _announce(subject: Subject, recording: Recording, asked: Asked) -> None:
+    """Say what is waited for, and how long that will take for what is rare."""
+    change = subject.change
+    lines = expect_goals(change.goals, recording, change.begun_ns, asked.seconds_before(is_rare=False))
+    missing = asked.window_seconds - recorded_seconds(subject.segments, after_window(change))
+    with suppress(OSError):
+        for line in lines:
+            note(f"before: {line}")
+        note(f"waiting for {missing:.0f} s of the time after; Ctrl-C leaves, and it can be asked again")
+
+
+def _keep(store: Path, asked: Asked, verification: Verification) -> bool:
+    """Put the verdict beside its fix, so that a report says the same; whether that could be done."""
+    if not verification.fix:
+        return False
+    kept = KeptVerdict(time.time_ns(), asked.window_seconds, asked.before_seconds, verification)
+    try:
+        keep_verdict(store, kept)
+    except OSError as error:
+        with suppress(OSError):
+            note(f"the verdict is not kept for the report: {error.strerror}")
+        return False
+    return True
+
+
+def _again(arguments: argparse.Namespace, verification: Verification) -> str:
+    """The command that will tell more, where there is one."""
+    if verification.needed_seconds is None:
+        return ""
+    words = ["verify", *([arguments.fix] if arguments.fix else [])]
+    words += ["--at", Anchor(0, 0).iso(verification.changed_ns)] if arguments.at else []
+    words += ["--window", f"{verification.needed_seconds + 1:.0f}s"]
+    return our_command(words, arguments.root, arguments.store)
+
+
+def _document(verification: Verification, host: str, asked: Asked) -> dict[str, Any]:
+    return {
+        "fix": verification.fix or None,
+        "host": host,
+        "changed": Anchor(0, 0).iso(verification.changed_ns),
+        "verdict": verification.verdict.value,
+        "summary": verification.summary,
+        "window_seconds": asked.window_seconds,
+        "before_seconds": round(verification.before_seconds, 3),
+        "after_seconds": round(verification.after_seconds, 3),
+        "needed_seconds": verification.needed_seconds,
+        "quantities": [{**asdict(one), "verdict": one.verdict.value} for one in verification.comparisons],
+    }
+
+
+def _window(text: str) -> float:
+    seconds = duration(text)
+    if seconds < SHORTEST_WINDOW:
+        raise argparse.ArgumentTypeError(f"'{text}' is less than a second")
+    return seconds

@@ -1,0 +1,62 @@
+"""What a line of the kernel log says about a NIC, who wrote it, and whether the counters bear it out.
+
+Any program may write such a line: then it is what somebody says, and no proof that a queue stalled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from necroscope.diagnosis.facts.fact import Fact
+from necroscope.diagnosis.facts.queue_use import queue_used
+from necroscope.diagnosis.facts.starvation import Starvation
+from necroscope.diagnosis.scene import Scene
+from necroscope.diagnosis.symptom import Symptom, lines_of_stall
+from necroscope.findings.kernel_log_events import kernel_log_rules
+from necroscope.model.finding import Evidence
+from necroscope.sources.nic_queues import NIC_QUEUES
+
+LOG = "kernel log"
+
+
+def line_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, Fact]:
+    """What it says, and what speaks against it."""
+    event = symptom.event
+    rule = f"{event.rule} (written by a program)" if event.from_user_space else event.rule
+    line = Evidence(rule, event.text, "line", LOG)
+    cause = next((rule.cause for rule in kernel_log_rules() if rule.id == event.rule), "")
+    return {
+        "nic-stalled": Fact(event.kind == "nic-reset", (line, *_others(scene, symptom))),
+        "line-is-kernels": Fact(not event.from_user_space, tuple(_foreign(scene, symptom))),
+        "queue-used": queue_used(scene, symptom, found.queue),
+        "napi-scheduled": Fact(
+            _scheduled(scene, symptom), (line,), "whether NAPI was waiting: this driver does not say"
+        ),
+        "napi-denied": Fact(event.napi_scheduled is False, (line,)),
+        **{f"line-says-{what}": Fact(cause == what, (line,)) for what in ("device", "network", "planned")},
+    }
+
+
+def _scheduled(scene: Scene, symptom: Symptom) -> bool | None:
+    """Whether the line says that NAPI had been waiting for long."""
+    event = symptom.event
+    if event.napi_scheduled is None:
+        return None if event.kind == "nic-reset" else False
+    return event.napi_scheduled and (event.stall_seconds or 0.0) >= scene.limit("nic-reset.starved_seconds")
+
+
+def _others(scene: Scene, symptom: Symptom) -> Iterator[Evidence]:
+    """How many lines are about the same stall, of which this one is explained."""
+    number = lines_of_stall(scene.events, symptom.event)
+    if number > 1:
+        yield Evidence("lines about this stall, of which this tells most", number, "lines", LOG)
+
+
+def _foreign(scene: Scene, symptom: Symptom) -> Iterator[Evidence]:
+    """Against a line that a program wrote: the device has another driver."""
+    event = symptom.event
+    queues = scene.value_at(NIC_QUEUES, symptom.end_ns) or ()
+    driver = next((queue.driver for queue in queues if queue.device == event.device), "")
+    if event.from_user_space and driver and event.driver and driver != event.driver:
+        name = f"against it: the driver of {event.device}"
+        yield Evidence(name, f"{driver}, and the line is one of {event.driver}", "", "/sys/class/net")

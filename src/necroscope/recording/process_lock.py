@@ -1,0 +1,100 @@
+"""A file that one process holds at a time, and that tells the others who it is and since when."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from necroscope.recording.clock import Anchor
+
+PAUSE_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds a lock."""
+
+    pid: int
+    since_ns: int  # UTC
+
+    def __str__(self) -> str:
+        return f"pid {self.pid}, since {Anchor(0, 0).iso(self.since_ns)}"
+
+
+class AlreadyHeldError(Exception):
+    """Another process has it: `holder`, or None where that one could not say who it is."""
+
+    def __init__(self, holder: Holder | None) -> None:
+        super().__init__(str(holder))
+        self.holder = holder
+
+
+@contextmanager
+def locked(path: Path, mode: int, *, tries: int = 1, remove: bool = False) -> Iterator[None]:
+    """Hold a file, which is made with `mode`. The kernel lets go when we end, however that is.
+
+    With `remove` the file is gone afterwards. Raises AlreadyHeldError, and OSError where it cannot be made.
+    """
+    descriptor = _taken(path, mode, tries)
+    try:
+        os.ftruncate(descriptor, 0)
+        with suppress(OSError):  # on a full disk nobody can be told who we are, but we hold it
+            os.write(descriptor, json.dumps(asdict(Holder(os.getpid(), time.time_ns()))).encode())
+        yield
+    finally:
+        if remove:
+            path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _taken(path: Path, mode: int, tries: int) -> int:
+    """The file, open and held by us. One that its holder removed meanwhile is nobody's: the next is made."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        is_ours = take(descriptor, tries)
+        if is_ours and os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)
+        if not is_ours:
+            raise AlreadyHeldError(told_by(path))
+
+
+def take(descriptor: int, tries: int = 1) -> bool:
+    """Whether it is ours now. It tries again for whoever asks `is_held`, and so has it for an instant."""
+    for number in range(tries):
+        if number:
+            time.sleep(PAUSE_SECONDS)
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    return False
+
+
+def is_held(path: Path) -> bool:
+    """Whether some process holds it right now; nothing is written for it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def told_by(path: Path) -> Holder | None:
+    """Who the file says it is; None where it does not."""
+    try:
+        document = json.loads(path.read_text())
+        return Holder(int(document["pid"]), int(document["since_ns"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

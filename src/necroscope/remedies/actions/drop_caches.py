@@ -1,0 +1,41 @@
+"""Drop the page cache of the whole machine, after what is dirty has been written: sync, drop_caches.
+
+It does so only where it can help: more zombies are left than cores keep by themselves, and page cache may be
+what holds a good part of them. Pages that a process has mapped, tmpfs and shared memory stay.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from necroscope.model.plan import Step
+from necroscope.remedies.purging.bounds import why_not_drop
+from necroscope.remedies.purging.counting import count_zombies
+from necroscope.remedies.purging.limits import noise_floor
+from necroscope.remedies.purging.purge_action import purge_machine
+from necroscope.remedies.purging.settling import still_falling
+from necroscope.sources.host import Host
+
+DROPPED = re.compile(r"^drop_pagecache (\d+)$", re.MULTILINE)
+
+
+def _let_go(host: Host, step: Step) -> None:
+    os.sync()
+    host.path(step.target).write_text(step.value)
+
+
+def _why_not(host: Host, _step: Step, zombies: int) -> str:
+    return why_not_drop(host, zombies)
+
+
+def _amiss(host: Host, step: Step) -> str:
+    if (left := count_zombies(host)) <= noise_floor(host) or _why_not(host, step, left):
+        return ""
+    dropped = DROPPED.search(host.read("/proc/vmstat").value or "")
+    if dropped and not int(dropped[1]):
+        return "the kernel counts no drop of its caches (drop_pagecache in /proc/vmstat)"
+    return still_falling(host)
+
+
+DROP_CACHES = purge_machine("drop-caches", _let_go, _why_not, _amiss)

@@ -1,0 +1,1 @@
+"""What several kinds of change need: names on disk, and systemd."""

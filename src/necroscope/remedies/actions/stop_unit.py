@@ -1,0 +1,151 @@
+"""Stop a unit as systemd stops it, and start it again with all that was stopped along.
+
+Target   the unit
+Value    all units to stop, in this order: first those that would start it again, then itself
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from necroscope.errors import ChangeError
+from necroscope.model.fix import State
+from necroscope.model.plan import Step
+from necroscope.remedies.actions.action import Action
+from necroscope.remedies.actions.means.pulled_in import find_pulled_in
+from necroscope.remedies.actions.means.tell_systemd import ask, order, read_units, start_units, wait_until
+from necroscope.sources.host import Host
+from necroscope.sources.systemd.stop_effects import find_stop_effects
+from necroscope.sources.systemd.unit_activity import UnitActivity, find_stopped_along, list_activity
+
+if TYPE_CHECKING:
+    from necroscope.sources.systemd_bus import SystemdBus
+
+TRIES = 3  # something may start it between a stop and the next look
+MARGIN_SECONDS = 15.0
+# ExecStop=, SIGTERM, ExecStopPost= and the last signals have the unit's TimeoutStopSec= each.
+PHASES = 4
+# For a unit that may take for ever to stop. We then give up; nothing is killed.
+LONGEST_SECONDS = 900.0
+NEVER = 2**64 - 1
+START_SECONDS = 120.0
+
+# What a unit was before, and so what becomes of it in an undo.
+ON = "on"  # is started
+OFF = "off"  # is left alone
+STARTED = "off, and started by the stop"  # is stopped
+LOST = "on, and cannot be started again"
+LEFT = "on, and started by another step"  # one that another unit upholds
+
+KINDS = ("Service", "Socket", "Mount", "Swap", "Scope")  # that have a time limit
+
+
+def _look(host: Host, step: Step) -> State:
+    """These units, those that a stop takes along and those that it starts, each with what an undo does."""
+    names = step.value.split()
+
+    def look(bus: SystemdBus) -> State:
+        units = list_activity(bus)
+        effects = find_stop_effects(host, bus, names)
+        found = {name: _word(units.get(name)) for name in (*names, *effects.along)}
+        found |= dict.fromkeys(effects.started, STARTED)
+        found |= {name: f"{LOST}: {why}" for name, why in effects.lost.items()}
+        if step.target in effects.upheld:
+            found[step.target] = LEFT
+        return found
+
+    return ask(host, look)
+
+
+def _do(host: Host, step: Step) -> str:
+    names = step.value.split()
+    _stop_now(host, names)
+    return _amiss(host, step) or f"{' '.join(names)} stopped"
+
+
+def _stop_now(host: Host, names: Sequence[str]) -> None:
+    for _ in range(TRIES):
+        units = read_units(host)
+        left = [name for name in names if name in units and not _has_stopped(units[name])]
+        if not left:
+            return
+        most_seconds = order(host, partial(_stop, names=left))
+        if not wait_until(host, left, lambda unit: unit.job != "stop", most_seconds):
+            raise ChangeError(
+                f"{' '.join(left)} had to stop and did not in {most_seconds:.0f} s",
+                hint=f"systemctl status {' '.join(left)} shows what it waits for; nothing was killed",
+            )
+
+
+def _has_stopped(unit: UnitActivity) -> bool:
+    return unit.is_settled and not unit.is_on
+
+
+def _stop(bus: SystemdBus, names: Sequence[str]) -> float:
+    """Order the stops, and say how long they may take, with those of units that are stopped along."""
+    units = list_activity(bus)
+    all_names = [name for name in (*names, *find_stopped_along(bus, names)) if name in units]
+    kinds = [(units[name].path, name.rpartition(".")[2].capitalize()) for name in all_names]
+    limited = [(path, kind) for path, kind in kinds if kind in KINDS]
+    settings = ("TimeoutStopUSec", "TimeoutUSec")  # the latter of sockets, mounts and swaps
+    answers = bus.properties([(path, kind, setting) for path, kind in limited for setting in settings])
+    for name in names:
+        bus.call("StopUnit", "ss", (name, "replace"))
+    limits = [answer for answer in answers if answer]
+    if NEVER in limits:
+        return LONGEST_SECONDS
+    return float(min(MARGIN_SECONDS + PHASES * sum(limits) / 1e6, LONGEST_SECONDS))
+
+
+def _amiss(host: Host, step: Step) -> str:
+    units = read_units(host)
+    on = [units[name] for name in step.value.split() if name in units and units[name].is_on]
+    told = [f"{unit.name} ({unit.active_state}, {unit.sub_state})" for unit in on]
+    return f"stopped, and on again: {', '.join(told)}" if told else ""
+
+
+def _take_back(host: Host, step: Step, before: State) -> None:
+    # A socket cannot be started once its service runs; those that were stopped along need the unit.
+    names = (*step.value.split(), *before)
+    on = tuple(dict.fromkeys(name for name in names if before.get(name) == ON))
+    running = {name for name, unit in read_units(host).items() if unit.is_on}
+    ours = [name for name in step.value.split() if name in on]
+    if not running.issuperset(ours):  # a stop that ended in the middle may have left the service running
+        _stop_now(host, ours)
+    start_units(host, on, START_SECONDS)
+    surplus = {name for name, state in before.items() if state == STARTED}
+    surplus |= ask(host, partial(find_pulled_in, names=on, running=running))
+    _stop_now(host, [name for name in surplus if before.get(name, STARTED) == STARTED])
+
+
+def _not_back(host: Host, step: Step, before: State) -> str:
+    units = read_units(host)
+    missing = [
+        name
+        for name, state in before.items()
+        if state == ON and not (name in units and (units[name].is_on or _has_run(host, units[name])))
+    ]
+    left = [name for name, state in before.items() if state == STARTED and _is_on(units, name)]
+    told = [f"not running again: {', '.join(missing)}"] if missing else []
+    return "; ".join([*told, *([f"still running: {', '.join(left)}"] if left else [])])
+
+
+def _has_run(host: Host, unit: UnitActivity) -> bool:
+    """Whether it is one that runs and ends, and did so well."""
+    if not unit.name.endswith(".service"):
+        return False
+    questions = [(unit.path, "Service", key) for key in ("Type", "Result")]
+    return ask(host, lambda bus: bus.properties(questions)) == ["oneshot", "success"]
+
+
+def _is_on(units: Mapping[str, UnitActivity], name: str) -> bool:
+    return name in units and units[name].is_on
+
+
+def _word(unit: UnitActivity | None) -> str:
+    return ON if unit is not None and unit.is_on else OFF
+
+
+STOP_UNIT = Action("stop-unit", _look, _do, _amiss, _take_back, _not_back)

@@ -1,0 +1,125 @@
+"""Write a file whole or not at all, and put back exactly what was there.
+
+Target   the path, as the machine calls it; never a link
+Value    the text
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+from pathlib import Path
+
+from necroscope.errors import ChangeError
+from necroscope.model.fix import State
+from necroscope.model.plan import Step
+from necroscope.recording.durable import partial_of, sync_folder, write_durably
+from necroscope.remedies.actions.action import Action
+from necroscope.remedies.actions.means.files import (
+    drop_name,
+    make_folders,
+    missing_folders,
+    place_of,
+    reload_for,
+    remove_folders,
+)
+from necroscope.remedies.actions.means.unit_loaded import why_not_loaded
+from necroscope.sources.host import Host, read_whole
+
+NEW_MODE = 0o644
+
+
+def _look(host: Host, step: Step) -> State:
+    place = place_of(host, step.target)
+    folders = "\n".join(missing_folders(host, step.target))
+    status = _status(place, step.target)
+    if status is None:
+        return {"existed": "no", "folders made": folders}
+    return {
+        "existed": "yes",
+        **_kept(read_whole(place)),
+        "mode": f"{stat.S_IMODE(status.st_mode):04o}",
+        "owner": f"{status.st_uid}:{status.st_gid}",
+        "folders made": folders,
+    }
+
+
+def _kept(data: bytes) -> State:
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _status(place: Path, name: str) -> os.stat_result | None:
+    """What is there; None for nothing. Only a plain file is ours to replace."""
+    try:
+        status = place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise ChangeError(f"{name} is no plain file, and is left alone")
+    return status
+
+
+def _bytes_there(host: Host, step: Step) -> bytes | None:
+    place = place_of(host, step.target)
+    return None if _status(place, step.target) is None else read_whole(place)
+
+
+def _do(host: Host, step: Step) -> str:
+    place = place_of(host, step.target)
+    status = _status(place, step.target)
+    if _bytes_there(host, step) != step.value.encode():
+        make_folders(host, step.target)
+        mode = stat.S_IMODE(status.st_mode) if status else NEW_MODE
+        _put(place, step.value.encode(), mode, (status.st_uid, status.st_gid) if status else None)
+    reload_for(host, step.target)
+    return f"wrote {step.target}"
+
+
+def _put(place: Path, data: bytes, mode: int, owner: tuple[int, int] | None) -> None:
+    write_durably(place, data, mode=mode, owner=owner)
+    sync_folder(place.parent)
+
+
+def _amiss(host: Host, step: Step) -> str:
+    if _bytes_there(host, step) != step.value.encode():
+        return f"{step.target} does not say what was written"
+    return why_not_loaded(host, step.target)
+
+
+def _take_back(host: Host, step: Step, before: State) -> None:
+    place = place_of(host, step.target)
+    there = _bytes_there(host, step)
+    if there not in (None, step.value.encode(), _bytes_before(before)):
+        raise ChangeError(
+            f"{step.target} was changed by somebody else since", hint="look at it, and remove or restore it"
+        )
+    if place.parent.is_dir():
+        drop_name(partial_of(place))  # left by a crash
+    if before["existed"] == "yes":
+        uid, gid = map(int, before["owner"].split(":"))
+        _put(place, _bytes_before(before) or b"", int(before["mode"], 8), (uid, gid))
+    elif there is not None:
+        drop_name(place)
+    remove_folders(host, tuple(before["folders made"].splitlines()))
+    reload_for(host, step.target)
+
+
+def _bytes_before(before: State) -> bytes | None:
+    if before["existed"] == "no":
+        return None
+    return before["text"].encode() if "text" in before else base64.b64decode(before["base64"])
+
+
+def _not_back(host: Host, step: Step, before: State) -> str:
+    if _bytes_there(host, step) == _bytes_before(before):
+        return ""
+    return (
+        f"{step.target} is not as it was" if before["existed"] == "yes" else f"{step.target} is still there"
+    )
+
+
+WRITE_FILE = Action("write-file", _look, _do, _amiss, _take_back, _not_back)

@@ -1,0 +1,73 @@
+"""Empty a unit's memory cgroup before systemd removes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from necroscope.model import remedy_ids as ids
+from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.units.assumptions import file_assumptions
+from necroscope.remedies.units.drop_ins import drop_in_path
+from necroscope.remedies.units.steps import file_step
+from necroscope.remedies.units.subject import SubjectUnit, find_unit
+from necroscope.sources.host import Host
+
+# Written pages are let go, dirty ones are not: hence the sync. The unit's name is an argument, since it may
+# hold a backslash. The kernel repeats a force_empty by itself; on v2 it is asked for all that is charged,
+# more than can be had, which it answers with an error.
+SCRIPT = (
+    "sync; while IFS=: read -r n c p; do"
+    ' case "$c" in memory|memory,*|*,memory|*,memory,*) d=/sys/fs/cgroup/memory$p; f=memory.force_empty;;'
+    ' "") d=/sys/fs/cgroup$p; f=memory.reclaim;; *) continue;; esac;'
+    ' case "$p" in */"$1") ;; *) continue;; esac;'
+    ' [ -w "$d/$f" ] || continue;'
+    ' if [ $f = memory.force_empty ]; then echo 0 >"$d/$f"; continue; fi;'
+    ' for i in 1 2 3; do read -r b <"$d/memory.current"; echo "$b" >"$d/$f"; done;'
+    " done </proc/self/cgroup 2>/dev/null"
+)
+
+
+def plan_clean_before_removal(host: Host, subject: str) -> Part:
+    """Have a service's own memory cgroup emptied each time that it ends, before systemd removes it.
+
+    A removed cgroup stays in the kernel as a zombie while pages are charged to it. A drop-in adds an
+    ExecStopPost= that writes dirty pages out (sync) and then has the kernel let go of the cgroup's page
+    cache: memory.force_empty on cgroup v1, memory.reclaim on v2 (Linux 5.19 and newer; on an older v2 it does
+    nothing). It works for what the unit itself left in the page cache.
+
+    It does not help against pages of tmpfs and shared memory, which live until their file is removed; nor
+    for cgroups that the unit makes outside of its own, as an agent does for its containers; nor where the
+    unit has no memory cgroup of its own (MemoryAccounting=no). Zombies that are there already stay:
+    `purge-zombies`.
+    """
+    unit = find_unit(host, subject)
+    if reason := _why_not(unit):
+        return Part(assumptions=tuple(file_assumptions(host, unit)), seen=(f"{unit.name} {reason}",))
+    path = drop_in_path(host, unit, "necroscope-clean", ())
+    step = file_step(
+        host,
+        path,
+        f"[Service]\nExecStopPost=-+/bin/sh -c '{_escaped(SCRIPT)}' sh %n\n",
+        "a removed cgroup is held by the page cache that it has left: it is emptied while it is still there",
+        "where sync takes longer than its TimeoutStopSec=, systemd counts the stop as failed",
+    )
+    cost = "each stop waits for a sync of all disks, and what it had cached is read from disk the next time"
+    return Part(steps=(replace(step, cost=cost),), assumptions=tuple(file_assumptions(host, unit)))
+
+
+def _escaped(script: str) -> str:
+    """As systemd wants it between single quotes: it takes $ and % for its own."""
+    return script.replace("%", "%%").replace("$", "$$")
+
+
+def _why_not(unit: SubjectUnit) -> str:
+    if not unit.name.endswith(".service") or unit.file is None:
+        return "is no service with a file of its own, and runs nothing when it stops"
+    if unit.state.startswith("masked"):
+        return "is masked, and leaves no cgroups"
+    if any("necroscope-clean.conf" in path for path in unit.file.drop_ins):
+        return "has its memory cgroup emptied already"
+    return ""
+
+
+CLEAN_BEFORE_REMOVAL = Remedy(ids.CLEAN_BEFORE_REMOVAL, plan_clean_before_removal)

@@ -1,0 +1,211 @@
+"""Disable a unit: stop it, remove the links that start it, and mask it where something still could."""
+
+from __future__ import annotations
+
+from necroscope.model import remedy_ids as ids
+from necroscope.model.plan import Step
+from necroscope.remedies.actions.make_link import MAKE_LINK
+from necroscope.remedies.actions.stop_unit import STOP_UNIT
+from necroscope.remedies.actions.write_file import WRITE_FILE
+from necroscope.remedies.advice.package_removal import advise_removal
+from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.units.assumptions import unit_assumptions
+from necroscope.remedies.units.enabling_links import find_links
+from necroscope.remedies.units.needing import who_need
+from necroscope.remedies.units.starters import find_starters, find_triggers
+from necroscope.remedies.units.steps import (
+    PRESETS,
+    file_step,
+    mask_step,
+    start_when_undone_step,
+    stop_step,
+    unlink_step,
+)
+from necroscope.remedies.units.stopping import foresee_stop, stop_warnings, vital_effects
+from necroscope.remedies.units.subject import SubjectUnit, find_unit
+from necroscope.remedies.units.vital import vital_reasons
+from necroscope.sources.host import Host
+from necroscope.sources.systemd.stop_effects import StopEffects
+from necroscope.sources.systemd.unit_activity import read_outdated
+from necroscope.sources.systemd.unit_names import parse_unit_name
+from necroscope.sources.systemd.unit_settings import words_of
+from necroscope.sources.systemd.unit_tree import PERSISTENT, SEARCH_PATH
+
+OFF = "zz-necroscope-off.conf"
+# The root folder is always there, so this never holds.
+OFF_TEXT = "# The unit is switched off: this condition never holds.\n[Unit]\nConditionPathExists=!/\n"
+
+
+def plan_disable_unit(host: Host, subject: str) -> Part:
+    """Switch a unit off, now and for every boot to come.
+
+    It is stopped as its file says, while systemd still knows its ExecStop=, after the sockets and timers that
+    would start it again at once; the links that enable it are removed, those of units that it names in Also=
+    are not; and it is masked where something could start it again: a socket, a timer, another unit, a link
+    of the vendor's, D-Bus, udev. Sockets and timers stay enabled, and a warning names them. A unit whose own
+    file lies in /etc/systemd/system cannot be masked by a link of that name; it gets a drop-in with a
+    condition that never holds. So does one that another unit upholds (Upholds=), before it is stopped. Its
+    ExecStart= is not touched: with /bin/true there, ExecStartPre= and restarts remain.
+
+    In an image files and links alone are changed, and a preset is written where one would enable the unit at
+    the first boot. It does not remove the package: that is advised where we know the agent.
+    """
+    unit = find_unit(host, subject)
+    links = {} if unit.state in ("generated", "transient") else find_links(host, unit)
+    starters = _starters(host, unit, tuple(links))
+    triggers = _running_triggers(unit)
+    stopped = (*triggers, unit.name) if unit.is_on or triggers else ()
+    effects = foresee_stop(host, stopped) if stopped else StopEffects()
+    steps = _steps(host, unit, links, starters, effects)
+    vital = (unit.name, *stopped, *effects.along, *who_need(host, unit, links)) if steps else ()
+    return Part(
+        steps=steps,
+        by_hand=advise_removal(host, unit),
+        assumptions=tuple(unit_assumptions(host, unit, links)),
+        warnings=(*stop_warnings(unit.name, effects), *_warnings(unit, steps), *_loaded_along(host, steps)),
+        vital=(*vital_effects(effects), *vital_reasons(host, vital)),
+        seen=(_seen(unit, steps),),
+    )
+
+
+def _steps(
+    host: Host,
+    unit: SubjectUnit,
+    links: dict[str, str],
+    starters: tuple[str, ...],
+    effects: StopEffects,
+) -> tuple[Step, ...]:
+    steps = []
+    triggers = _running_triggers(unit)
+    is_fixed = unit.state in ("masked", "transient")
+    upholders = () if is_fixed else effects.upheld.get(unit.name, ())
+    if upholders:
+        steps += [start_when_undone_step(unit.name, upholders), _off_step(host, unit, _upheld(upholders))]
+    if unit.is_on or triggers:
+        steps.append(stop_step(host, unit.name, triggers, effects))
+    if is_fixed:
+        return tuple(steps)
+    if links:
+        steps.append(unlink_step(host, unit.name, links, _is_all_of_disable(unit, links)))
+    if starters and not upholders and _lies_above_masks(unit, links):
+        steps.append(_off_step(host, unit, _because(starters) + _no_place_for_mask(unit)))
+    elif starters and not upholders:
+        steps.append(mask_step(host, unit.name, _because(starters), _mask_risk(unit)))
+    if not host.is_live and (preset := _preset_step(host, unit)):
+        steps.append(preset)
+    return tuple(steps)
+
+
+def _starters(host: Host, unit: SubjectUnit, links: tuple[str, ...]) -> tuple[str, ...]:
+    found = find_starters(host, unit, links)
+    if unit.state == "generated" and unit.file:
+        found = (f"systemd makes it from {unit.file.path} at every boot", *found)
+    if unit.state == "masked-runtime":
+        found = ("its mask in /run is gone with the next boot", *found)
+    if not host.is_live and _is_preset_instance(unit):
+        found = (*found, "a preset enables this instance of its template at the first boot")
+    return found
+
+
+def _is_preset_instance(unit: SubjectUnit) -> bool:
+    """Whether presets enable it together with its template: no preset can name an instance to disable it."""
+    parts = parse_unit_name(unit.name)
+    if unit.file is None or unit.file.preset != "enabled" or parts is None or not parts.is_instance:
+        return False
+    named = words_of((*unit.file.settings.get("Install.DefaultInstance", ()), unit.file.preset_rule))
+    return parts.instance in named
+
+
+def _running_triggers(unit: SubjectUnit) -> tuple[str, ...]:
+    """What would start it right after the stop."""
+    triggers = find_triggers(unit)
+    return tuple(name for name in triggers if name in unit.activity and unit.activity[name].is_on)
+
+
+def _is_all_of_disable(unit: SubjectUnit, links: dict[str, str]) -> bool:
+    """Whether `systemctl disable` would remove just these links."""
+    settings = unit.file.settings if unit.file else {}
+    return "Install.Also" not in settings and all(path.startswith(f"{PERSISTENT}/") for path in links)
+
+
+def _lies_above_masks(unit: SubjectUnit, links: dict[str, str]) -> bool:
+    """Whether its own file counts before a mask in /etc, or lies where the mask would be."""
+    folder, _, base = unit.file.path.rpartition("/") if unit.file else ("", "", "")
+    if base != unit.name or f"{PERSISTENT}/{unit.name}" in links:
+        return False
+    return folder in SEARCH_PATH[: SEARCH_PATH.index(PERSISTENT) + 1]
+
+
+def _because(starters: tuple[str, ...]) -> str:
+    return f"something could start it again: {'; '.join(starters)}"
+
+
+def _mask_risk(unit: SubjectUnit) -> str:
+    needing = ", ".join(unit.file.needed_by) if unit.file else ""
+    return f"{needing} cannot start without it" if needing else ""
+
+
+def _no_place_for_mask(unit: SubjectUnit) -> str:
+    place = unit.file.path if unit.file else ""
+    return f". Its own file {place} lies where a mask would have to be, or counts before it"
+
+
+def _upheld(upholders: tuple[str, ...]) -> str:
+    names = ", ".join(upholders)
+    return f"{names} would start it right after the stop (Upholds=), and a mask would take its ExecStop= away"
+
+
+def _off_step(host: Host, unit: SubjectUnit, because: str) -> Step:
+    why = (
+        f"{because}: so it gets a condition that never holds. systemd then skips it, and who requires it"
+        " starts without it"
+    )
+    return file_step(host, f"{PERSISTENT}/{unit.name}.d/{OFF}", OFF_TEXT, why)
+
+
+def _preset_step(host: Host, unit: SubjectUnit) -> Step | None:
+    if unit.file is None or unit.file.preset != "enabled" or "@" in unit.name:
+        return None
+    rule = unit.file.preset_rule or "no preset file names it, and systemd then enables it"
+    name = f"00-necroscope-{unit.name}.preset"
+    decides = unit.file.preset_rule.partition(": ")[0].rpartition("/")[2]
+    return file_step(
+        host,
+        # The first file by name counts.
+        f"{PRESETS}/{f'00-{name}' if decides and decides < name else name}",
+        f"disable {unit.name}\n",
+        f"a machine that boots this image for the first time would enable it again: {rule}",
+    )
+
+
+def _warnings(unit: SubjectUnit, steps: tuple[Step, ...]) -> list[str]:
+    found = []
+    actions = {step.action for step in steps}
+    if also := words_of(unit.file.settings.get("Install.Also", ())) if unit.file else ():
+        found.append(f"{', '.join(also)}: named in Also= of {unit.name}, and left as it is")
+    if actions & {MAKE_LINK.id, WRITE_FILE.id}:
+        found += [
+            f"{name} stays as it is on disk, and will fail to start {unit.name}: disable it too"
+            for name in find_triggers(unit)
+        ]
+    return found
+
+
+def _loaded_along(host: Host, steps: tuple[Step, ...]) -> list[str]:
+    """What a daemon-reload does beside."""
+    if not host.is_live or not {step.action for step in steps} - {STOP_UNIT.id}:
+        return []
+    outdated = read_outdated(host).value or ()
+    return [
+        f"{name}: its files have changed, and the daemon-reload has systemd take them" for name in outdated
+    ]
+
+
+def _seen(unit: SubjectUnit, steps: tuple[Step, ...]) -> str:
+    running = unit.activity.get(unit.name)
+    now = f", {running.active_state} ({running.sub_state})" if running else ""
+    end = "" if steps else "; nothing could start it, and there is nothing to do"
+    return f"{unit.name} is {unit.state}{now}{end}"
+
+
+DISABLE_UNIT = Remedy(ids.DISABLE_UNIT, plan_disable_unit)

@@ -1,0 +1,64 @@
+"""What all actions that free zombies have in common: they do so only where it can help, and wait for it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+from necroscope.model.plan import Step
+from necroscope.remedies.actions.action import Action, always_back, nothing_to_look_at, nothing_to_take_back
+from necroscope.remedies.purging.counting import count_zombies
+from necroscope.remedies.purging.limits import noise_floor
+from necroscope.remedies.purging.residue import report, what_is_left
+from necroscope.remedies.purging.settling import purge_in_rounds, still_falling
+from necroscope.sources.hierarchies import find_hierarchy
+from necroscope.sources.host import Host
+
+GONE = "not needed: the cgroup is gone"
+REMOVED = (errno.ENOENT, errno.ENODEV)  # what writing to a file of a cgroup says that is not there any more
+
+LetGo = Callable[[Host, Step], None]
+WhyNot = Callable[[Host, Step, int], str]  # why it would free none of so many zombies; empty where it may
+Amiss = Callable[[Host, Step], str]
+
+
+def purge_machine(id: str, let_go: LetGo, why_not: WhyNot, amiss: Amiss) -> Action:
+    """An action that frees zombies of the whole machine."""
+    return _action(id, lambda host, step: _purge(host, step, let_go, why_not, ""), amiss)
+
+
+def purge_cgroup(id: str, let_go: LetGo, why_not: WhyNot) -> Action:
+    """An action that frees the zombies below a cgroup, whose folder is the target. It may be gone by then."""
+
+    def do(host: Host, step: Step) -> str:
+        if not host.path(step.target).exists():
+            return GONE
+        try:
+            return _purge(host, step, let_go, why_not, cgroup_of(host, step.target))
+        except OSError as error:
+            if error.errno in REMOVED and not host.path(step.target).exists():
+                return GONE
+            raise
+
+    return _action(id, do, lambda host, _step: still_falling(host))
+
+
+def cgroup_of(host: Host, folder: str) -> str:
+    """A folder of the memory hierarchy as the kernel calls the cgroup."""
+    hierarchy = find_hierarchy(host, "memory").value
+    return folder.removeprefix(hierarchy.mount) if hierarchy else folder
+
+
+def _action(id: str, do: Callable[[Host, Step], str], amiss: Amiss) -> Action:
+    return Action(id, nothing_to_look_at, do, amiss, nothing_to_take_back, always_back)
+
+
+def _purge(host: Host, step: Step, let_go: LetGo, why_not: WhyNot, cgroup: str) -> str:
+    if (zombies := count_zombies(host)) <= noise_floor(host):
+        return f"not needed: {zombies} zombies are left"
+    if why := why_not(host, step, zombies):
+        return f"not done, since {why}; {what_is_left(host, cgroup)}"
+    settled = purge_in_rounds(
+        host, lambda: let_go(host, step), lambda: bool(why_not(host, step, count_zombies(host)))
+    )
+    return report(host, settled, cgroup)

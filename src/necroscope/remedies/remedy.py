@@ -1,0 +1,41 @@
+"""What every remedy can do: say what it would change on a host."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from necroscope.model.plan import Assumption, ByHand, Step
+from necroscope.sources.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one remedy adds to a plan. Without steps and advice: there is nothing to do."""
+
+    steps: tuple[Step, ...] = ()
+    by_hand: tuple[ByHand, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    warnings: tuple[str, ...] = ()
+    vital: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()  # what the choice rests on, in sentences; differs from look to look
+    subject: str = ""  # what it chose itself to be for: planned for that, it is the same in a minute
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A remedy: its id, and the function that plans it for a subject. It changes nothing.
+
+    Planning twice without a change gives the same steps and assumptions: that is how a plan is checked
+    before it is carried out. It raises UsageError for a subject that does not exist, CannotLookError where
+    the host does not show what it needs.
+    """
+
+    id: str
+    plan: Callable[[Host, str], Part]
+
+    @property
+    def doc(self) -> str:
+        """The manual page."""
+        return inspect.getdoc(self.plan) or ""

@@ -1,0 +1,1 @@
+"""Apply, undo, go on: one at a time, every step checked."""

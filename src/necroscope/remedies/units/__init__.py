@@ -1,0 +1,1 @@
+"""What remedies of units share."""

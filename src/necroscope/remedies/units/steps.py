@@ -1,0 +1,121 @@
+"""The steps that units are changed by, each with its command, its reason and what takes it back."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from necroscope.model.plan import Step
+from necroscope.remedies.actions.make_link import MAKE_LINK
+from necroscope.remedies.actions.remove_links import REMOVE_LINKS, links_text
+from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_UNDONE
+from necroscope.remedies.actions.stop_unit import STOP_UNIT
+from necroscope.remedies.actions.write_file import WRITE_FILE
+from necroscope.sources.host import Host
+from necroscope.sources.systemd.stop_effects import StopEffects
+from necroscope.sources.systemd.unit_tree import MASK, PERSISTENT
+
+PRESETS = "/etc/systemd/system-preset"
+
+
+def _systemctl(host: Host, verb: str, units: Collection[str]) -> str:
+    """The line that a person would type; for an image, on the machine that has it mounted."""
+    where = [] if host.is_live else [f"--root={host.root}"]
+    return shlex.join(["systemctl", *where, verb, *units])
+
+
+def _path(host: Host, path: str) -> str:
+    """A path of the machine as that person would type it."""
+    return shlex.quote(path if host.is_live else f"{str(host.root).rstrip('/')}{path}")
+
+
+def stop_step(host: Host, unit: str, triggers: tuple[str, ...], effects: StopEffects) -> Step:
+    """Stop a unit as its file says, after what would start it again."""
+    names = (*triggers, unit)
+    first = f", after {', '.join(triggers)}, which would start it again" if triggers else ""
+    return Step(
+        action=STOP_UNIT.id,
+        target=unit,
+        value=" ".join(names),
+        command=_systemctl(host, "stop", names),
+        why=f"it is stopped{first}, while systemd still knows its ExecStop=; with a mask it would not",
+        risk=f"{', '.join(effects.along)} will be stopped along" if effects.along else "",
+        cost="what it does for others ends; it is given the time that its TimeoutStopSec= allows",
+        undo="\n".join(_undo_of_stop(host, names, effects)),
+    )
+
+
+def _undo_of_stop(host: Host, names: tuple[str, ...], effects: StopEffects) -> Iterator[str]:
+    if back := [name for name in (*names, *effects.along) if name not in effects.lost]:
+        yield _systemctl(host, "start", back)
+    if effects.started:
+        yield _systemctl(host, "stop", sorted(effects.started))
+    for name, why in effects.lost.items():
+        yield f"# {name} cannot be started again: {why}"
+
+
+def start_when_undone_step(unit: str, upholders: Sequence[str]) -> Step:
+    """Start a unit again at the end of an undo, once nothing keeps it from starting."""
+    command = f"systemctl daemon-reload && systemctl restart {shlex.quote(unit)}"
+    return Step(
+        action=RESTART_UNIT.id,
+        target=unit,
+        value=WHEN_UNDONE,
+        command=f"# nothing now; after an undo: {command}",
+        why=f"{', '.join(upholders)} would start it right after a stop (Upholds=): the next step keeps it"
+        " from starting, and an undo starts it once that is gone",
+        risk="",
+        cost="",
+        undo=command,
+    )
+
+
+def unlink_step(host: Host, unit: str, links: Mapping[str, str], is_all_of_disable: bool) -> Step:
+    """Remove links that enable a unit."""
+    rm = "\n".join(f"rm {_path(host, path)}" for path in sorted(links))
+    ln = "\n".join(f"ln -s {shlex.quote(text)} {_path(host, path)}" for path, text in sorted(links.items()))
+    reload = "\nsystemctl daemon-reload" if host.is_live else ""
+    return Step(
+        action=REMOVE_LINKS.id,
+        target=unit,
+        value=links_text(links),
+        command=_systemctl(host, "disable", [unit]) if is_all_of_disable else rm + reload,
+        why="these links have it started, at every boot or by its other names",
+        risk="",
+        cost="",
+        undo=ln + reload,
+    )
+
+
+def mask_step(host: Host, unit: str, why: str, risk: str) -> Step:
+    """Have nothing at all start a unit."""
+    return Step(
+        action=MAKE_LINK.id,
+        target=f"{PERSISTENT}/{unit}",
+        value=MASK,
+        command=_systemctl(host, "mask", [unit]),
+        why=why,
+        risk=risk,
+        cost="",
+        undo=_systemctl(host, "unmask", [unit]),
+    )
+
+
+def file_step(host: Host, path: str, text: str, why: str, risk: str = "") -> Step:
+    """Write a file: a drop-in of a unit, a preset."""
+    folder, _, _ = path.rpartition("/")
+    lines = [
+        f"mkdir -p {_path(host, folder)}",
+        f"cat >{_path(host, path)} <<'END'\n{text}END",
+        *(["systemctl daemon-reload"] if host.is_live and folder != PRESETS else []),
+    ]
+    return Step(
+        action=WRITE_FILE.id,
+        target=path,
+        value=text,
+        command="\n".join(lines),
+        why=why,
+        risk=risk,
+        cost="",
+        undo="\n".join([f"rm {_path(host, path)}", *lines[2:]]),
+    )

@@ -1,0 +1,1 @@
+"""Whether a fix helped: the same quantities before and after it."""

@@ -1,0 +1,1 @@
+"""What is installed, and which package a file belongs to."""

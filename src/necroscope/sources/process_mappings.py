@@ -1,0 +1,75 @@
+"""What processes have mapped, and the deleted files that they keep open.
+
+Reads    /proc/PID/maps, the links in /proc/PID/fd
+Needs    root for the processes of others
+Costs    0.7 ms a process with 120 mappings, 7 us an open file (measured on two busy cores)
+
+    7f10c6000000-7f10c6021000 rw-s 00000000 00:01 4                          /SYSV00000000 (deleted)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from necroscope.sources.host import Host
+from necroscope.sources.processes import process_ids
+
+MAPPING = re.compile(
+    r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)",
+)
+KERNEL_MADE = ("[vdso]", "[vvar]", "[vsyscall]", "[vvar_vclock]", "[uprobes]")
+DELETED = " (deleted)"
+SEGMENT = "/SYSV"
+NAMELESS = ("/memfd:", "/dev/zero (deleted)")  # shared memory that never had a name in a folder
+
+
+@dataclass(frozen=True, slots=True)
+class MappedRange:
+    """A stretch of a process's memory."""
+
+    begin: int
+    end: int
+    device: int
+    inode: int  # 0: no file; of a SysV segment its id
+    name: str
+    is_run: bool  # its bytes are instructions
+
+
+def parse_maps(text: str) -> Iterator[MappedRange]:
+    """The ranges in a /proc/PID/maps file, without those that the kernel puts into every process."""
+    for match in MAPPING.finditer(text):
+        begin, end, rights, major, minor, inode, name = match.groups()
+        if name not in KERNEL_MADE:
+            device = os.makedev(int(major, 16), int(minor, 16))
+            yield MappedRange(int(begin, 16), int(end, 16), device, int(inode), name, "x" in rights)
+
+
+def other_processes(host: Host) -> list[int]:
+    """All processes but ourselves."""
+    try:
+        # That /proc may be of another PID namespace: only it knows our number there.
+        own = int(os.readlink(host.path("/proc") / "self"))  # noqa: PTH115 - host.path() followed the rest
+    except OSError:  # we are not in it
+        own = 0
+    return [pid for pid in process_ids(host) if pid != own]
+
+
+def read_maps(host: Host, pid: int) -> Iterator[MappedRange]:
+    """What a process has mapped; nothing where it has ended or may not be looked at."""
+    return parse_maps(host.read(f"/proc/{pid}/maps", errors="surrogateescape").value or "")
+
+
+def deleted_files(host: Host, pid: int) -> Iterator[tuple[str, str]]:
+    """Name, and the link to open it by, of every deleted file that a process has open."""
+    folder = host.path("/proc") / str(pid) / "fd"
+    with suppress(OSError):
+        for number in os.listdir(folder):  # noqa: PTH208 - the price of a Path
+            with suppress(OSError):
+                link = f"{folder}/{number}"
+                name = os.readlink(link)  # noqa: PTH115
+                if name.endswith(DELETED) and name.startswith("/"):
+                    yield name, link

@@ -1,0 +1,1 @@
+"""Whose sockets these are, and who is at their other ends."""

@@ -1,0 +1,154 @@
+"""Which sockets a unit serves and who is connected to them, and whom it is connected to itself.
+
+Reads    /proc/PID/{cgroup,fd,ns/net,net/tcp,net/tcp6,net/udp,net/udp6,net/unix}, the kernel's socket
+         diagnosis for UNIX sockets of our own network namespace, and systemd's socket units
+Needs    CAP_SYS_PTRACE for other users' processes
+Costs    about 40 us per process, 6 us per open file of the units, 6 us per open file of the others until all
+         clients are named, 6 us per UNIX socket and 13 us per connection: 0.65 s with 600 processes that
+         have 50,000 sockets open (the sum of measured parts)
+
+In another network namespace than ours it is seen that a UNIX socket has clients, but not which. To
+enter the namespace would tell, and is more than a look.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from necroscope.model.inventory import Served
+from necroscope.model.reading import Reading
+from necroscope.sources.host import Host
+from necroscope.sources.sockets.namespace_ends import NamespaceEnds, read_namespace_ends, read_strays
+from necroscope.sources.sockets.socket_ends import Stray
+from necroscope.sources.sockets.socket_holders import Holders, read_network_namespace, read_process_units
+from necroscope.sources.sockets.socket_units import SocketUnit, read_socket_units
+from necroscope.sources.sockets.unit_ends import UnitEnds, by_address
+
+SYSTEMD = 1  # its process
+MOST_REASONS = 3  # that are told: a node has hundreds of namespaces
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSockets:
+    """By unit. One that is not in `serves` and `calls` could not be looked at."""
+
+    serves: Mapping[str, tuple[Served, ...]]
+    calls: Mapping[str, tuple[str, ...]]  # tcp 10.0.0.5:443, unix /run/docker.sock (docker.service)
+    partial: str  # why some could not be looked at, or some clients not be named; empty where all could
+    # Units that serve datagrams: anybody can send one without a connection that could be seen.
+    may_have_unseen_clients: frozenset[str] = frozenset()
+
+
+def read_unit_sockets(host: Host, units: Collection[str] | None = None) -> Reading[UnitSockets]:
+    """The sockets of the named units, or of all running services and all socket units."""
+    processes = read_process_units(host)
+    if processes.value is None:
+        return processes.without_value()
+    unit_of = processes.value
+    socket_units = read_socket_units(host)
+    wanted = _all_units(unit_of, socket_units.value or ()) if units is None else frozenset(units)
+    pids = [pid for pid, unit in unit_of.items() if unit in wanted]
+    holders = Holders(host, unit_of)
+    refused = holders.look_at(pids)
+    if refused and len(refused) == len(pids):
+        return refused[pids[0]].without_value()
+    seen = _read_namespaces(host, unit_of.keys(), pids)
+    reasons = [*(reading.reason for reading in refused.values()), *seen.reasons]
+    missed = seen.missed | refused.keys()
+    unseen = {unit_of[pid] for pid in missed}
+    if socket_units.value is None:
+        reasons.append(f"socket units: {socket_units.reason}")
+    if socket_units.value is None or SYSTEMD in missed:
+        unseen |= {unit for unit in wanted if unit.endswith(".socket")}
+
+    strays = by_address(seen.strays)
+    activated = _activated(socket_units.value or ())
+    ends = [
+        UnitEnds(one, holders, activated if SYSTEMD in members else {}, strays) for members, one in seen.ends
+    ]
+    others = sorted(unit_of.keys() - set(pids), reverse=True)  # systemd last: it serves nothing itself
+    if holders.look_for((inode for one in ends for inode in one.sought(wanted)), others):
+        reasons.append("some clients are not named: not every process could be looked at")
+    return Reading(_by_unit(ends, wanted - unseen, reasons))
+
+
+def _all_units(unit_of: Mapping[int, str], socket_units: Collection[SocketUnit]) -> frozenset[str]:
+    services = {unit for unit in unit_of.values() if unit.endswith(".service")}
+    return frozenset(services.union(*({unit.name, *unit.triggers} for unit in socket_units)))
+
+
+def _activated(socket_units: Collection[SocketUnit]) -> dict[str, frozenset[str]]:
+    """By address: the socket unit that listens there and the services that it starts."""
+    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for unit in socket_units:
+        for address in unit.addresses:
+            found[address] |= {unit.name, *unit.triggers}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Namespaces:
+    """What there is in the network namespaces of a machine."""
+
+    ends: tuple[tuple[Collection[int], NamespaceEnds], ...]  # of those we want, with their processes
+    strays: tuple[Stray, ...]  # of all
+    missed: set[int]  # processes whose sockets could not be read
+    reasons: tuple[str, ...]
+
+
+def _read_namespaces(host: Host, pids: Iterable[int], wanted: Iterable[int]) -> _Namespaces:
+    """The ends of the namespaces that the wanted processes and systemd are in, and the strays of all."""
+    inside: defaultdict[str, list[int]] = defaultdict(list)
+    missed: set[int] = set()
+    reasons = []
+    for pid in pids:
+        name = read_network_namespace(host, pid)
+        if name.absence:
+            missed.add(pid)
+            reasons.append(name.reason)
+        elif name.value:
+            inside[name.value].append(pid)
+    full = {SYSTEMD, *wanted}
+    ends = []
+    strays: list[Stray] = []
+    for namespace, members in inside.items():
+        if full.isdisjoint(members):
+            found = read_strays(host, namespace, members)
+            strays += found.value or ()
+            reasons.append(found.reason)
+            continue
+        one = read_namespace_ends(host, namespace, members)
+        ends.append((members, one))
+        strays += one.strays
+        reasons += [one.unread, one.without_peers]
+        if one.unread:
+            missed.update(members)
+    return _Namespaces(tuple(ends), tuple(strays), missed, tuple(filter(None, reasons)))
+
+
+def _by_unit(ends: Iterable[UnitEnds], known: Collection[str], reasons: Iterable[str]) -> UnitSockets:
+    serves: dict[str, set[Served]] = {unit: set() for unit in known}
+    calls: dict[str, set[str]] = {unit: set() for unit in known}
+    not_all_seen = set()
+    for one in ends:
+        for unit, served, keeps_connections in one.serves():
+            if unit in known:
+                serves[unit].add(served)
+                if not keeps_connections:
+                    not_all_seen.add(unit)
+        for unit, address in one.calls():
+            if unit in known:
+                calls[unit].add(address)
+    told = list(dict.fromkeys(reasons))
+    if len(told) > MOST_REASONS:
+        told[MOST_REASONS:] = [f"and {len(told) - MOST_REASONS} more"]
+    return UnitSockets(
+        serves={
+            unit: tuple(sorted(found, key=lambda served: served.address)) for unit, found in serves.items()
+        },
+        calls={unit: tuple(sorted(found)) for unit, found in calls.items()},
+        partial="; ".join(told),
+        may_have_unseen_clients=frozenset(not_all_seen),
+    )

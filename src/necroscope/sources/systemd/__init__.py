@@ -1,0 +1,1 @@
+"""What systemd is told by files, and what it says itself."""

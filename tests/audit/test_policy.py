@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import datetime
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from necroscope.audit.policy import Policy, Rule, read_policy
+from necroscope.errors import ConfigError
+
+GOOD = """
+others = "report"
+[allow]
+"ecs.service" = "an image for ECS"
+"snapd*" = { reason = "for now", until = 2027-03-31 }
+[forbid]
+"cups*" = "no printers"
+"""
+
+
+def test_a_policy_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(GOOD)
+    assert read_policy(path) == Policy(
+        allow=(
+            Rule("ecs.service", "an image for ECS"),
+            Rule("snapd*", "for now", datetime.date(2027, 3, 31)),
+        ),
+        forbid=(Rule("cups*", "no printers"),),
+        reports_others=True,
+    )
+
+
+def test_an_empty_policy_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text("")
+    assert read_policy(path) == Policy()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("allow = 3", "allow is not a table"),
+        ('[alow]\n"a" = "b"', "unknown key 'alow'"),
+        ('others = "all"', "none of judge, report"),
+        ('[allow]\n"a.service" = ""', "has no reason"),
+        ('[allow]\n"a.service" = true', "has no reason"),
+        ('[allow]\n"a.service" = { reason = "x", untill = 2027-01-01 }', "unknown key 'untill'"),
+        ('[allow]\n"a.service" = { reason = "x", until = "soon" }', "is not a date"),
+        ('[allow]\n"a.service" = { reason = "x", until = 2027-01-01T00:00:00Z }', "is not a date"),
+        ("[allow", "policy.toml"),
+        ("\x00", "policy.toml"),
+    ],
+)
+def test_what_cannot_be_understood_is_an_error_that_names_the_place(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        read_policy(path)
+    assert said in raised.value.what
+    assert str(path) in raised.value.what
+
+
+def test_a_policy_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        read_policy(tmp_path / "none.toml")
+
+
+def test_a_policy_may_come_from_a_program_that_takes_its_time(tmp_path: Path) -> None:
+    pipe = tmp_path / "policy"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with pipe.open("w") as file:
+            time.sleep(0.3)
+            file.write('[forbid]\n"cups*" = "no printers"\n')
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert read_policy(pipe).forbid == (Rule("cups*", "no printers"),)
+    writer.join()
+
+
+def test_a_rule_ends_after_its_last_day() -> None:
+    rule = Rule("snapd*", "for now", datetime.date(2027, 3, 31))
+    assert rule.matches("snapd.service", datetime.date(2027, 3, 31))
+    assert not rule.matches("snapd.service", datetime.date(2027, 4, 1))
+    assert not rule.matches("ecs.service", datetime.date(2027, 3, 31))
