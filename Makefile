@@ -18,6 +18,16 @@ help: ## print this list
 	scripts/set-up requirements/run.txt
 	touch $@
 
+# Without npm the wheel has no page, and the server says so.
+WEB := web/index.html web/vite.config.ts web/package.json $(shell find web/src -type f)
+STATIC := src/necroscope/server/static/index.html
+
+web/node_modules/set-up: scripts/web-packages web/package.json web/package-lock.json
+	scripts/web-packages
+
+$(STATIC): web/node_modules/set-up $(WEB)
+	if [ -d web/node_modules/vite ]; then cd web && npm run --silent build -- --logLevel warn; fi
+
 .venv/set-up-dev: .venv/set-up-run requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	touch $@
@@ -29,6 +39,15 @@ help: ## print this list
 
 .PHONY: set-up
 set-up: .venv/set-up-run ## build everything into .venv
+
+.PHONY: web
+web: $(STATIC) ## build the page into the server (needs npm)
+
+.PHONY: web-types
+web-types: .venv/set-up-dev web/node_modules/set-up ## the page's types, from the server's OpenAPI
+	mkdir -p build
+	$(BIN)/python -m necroscope.server.openapi >build/openapi.json
+	cd web && npx openapi-typescript ../build/openapi.json --root-types --root-types-no-schema-prefix -o src/api/types.ts
 
 .PHONY: lock
 lock: .venv/set-up-dev ## renew the locked Python packages
@@ -77,10 +96,11 @@ kernels: .venv/set-up-run ## write docs/kernels.md from probes of several kernel
 # --- work ---------------------------------------------------------------------------------------
 
 .PHONY: test
-test: .venv/set-up-dev ## set up, then run all tests but the slow ones
+test: .venv/set-up-dev $(STATIC) ## set up, then run all tests but the slow ones
 	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux strace setpriv mkfs.ext4 promtool rpm \
-	  db5.3_load ip ethtool
+	  db5.3_load ip ethtool chromium
 	scripts/node-packages
+	if [ -d web/node_modules/vite ]; then cd web && npm run --silent test; fi
 	cargo test --quiet --workspace
 	$(BIN)/python -m pytest -m "not servers and not long" $(PYTEST)
 
@@ -95,23 +115,25 @@ test-lab: .venv/set-up-dev .venv/set-up-lab ## whole scenarios of the lab: pinte
 	$(BIN)/python -m pytest -m long $(PYTEST)
 
 .PHONY: check
-check: .venv/set-up-dev ## lint and type-check
+check: .venv/set-up-dev web/node_modules/set-up ## lint and type-check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	if [ -d web/node_modules/vite ]; then cd web && npm run --silent check; fi
 
 .PHONY: bench
 bench: .venv/set-up-dev ## the benchmarks, each with a ratio to its target
 	for file in benchmarks/bench_*.py; do PYTHONPATH=. $(BIN)/python $$file; done
 
 .PHONY: format
-format: .venv/set-up-dev ## format Python and Rust
+format: .venv/set-up-dev web/node_modules/set-up ## format Python, Rust and the page
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	cargo fmt --all
+	if [ -d web/node_modules/vite ]; then cd web && npm run --silent format; fi
 
 .PHONY: clean
 clean: ## remove everything that was built
-	rm -rf .venv target dist build src/necroscope/*.so
+	rm -rf .venv target dist build src/necroscope/*.so src/necroscope/server/static web/node_modules

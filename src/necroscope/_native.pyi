@@ -63,6 +63,44 @@ class CoreGrid:
     def states(self) -> list[tuple[int, str]]:
         """(core, a letter a step); a blank where nothing is known."""
 
+class SegmentHeat:
+    """How full every core was in every second of a segment. It can be kept, and used by several threads."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How much memory it takes."""
+
+def seconds_of_files(files: list[tuple[Path, int]]) -> list[SegmentHeat | OSError]:
+    """Read cores tables of sealed segments, each (path, by how much its times are behind UTC).
+
+    Two threads read. In the place of a file that is missing (with errno) or damaged stands the error.
+    """
+
+class CoreHeat:
+    """How full every core was in columns of whole seconds; times in UTC.
+
+    ValueError: `begin` or `step` is not a whole number of seconds.
+    """
+
+    def __init__(self, begin: int, end: int, step: int) -> None: ...
+    def add_seconds(self, seconds: SegmentHeat) -> None:
+        """Add a segment; what of it lies outside is left out."""
+
+    def add_columns(self, columns: dict[str, list[int]], offset: int) -> None:
+        """Add counters by column: time, core and the modes of CPU time. ValueError: one is missing."""
+
+    @property
+    def cores(self) -> list[int]:
+        """The cores that anything is known of, in order."""
+
+    @property
+    def columns(self) -> int: ...
+    def percents(self, quantity: str) -> bytes:
+        """A byte for every column, core by core: percent of the fullest second, 255 where nothing is known.
+
+        Quantities: user, system (with interrupts, without softirqs), softirq, steal, wait.
+        """
+
 def import_perf_data(
     path: str | Path,
     folder: str | Path,
@@ -90,8 +128,17 @@ def perf_data_span(path: str | Path) -> tuple[int, int] | None:
     Reads the whole file. Errors are those of `import_perf_data`.
     """
 
+class Search:
+    """A text that is looked for in the names of functions, processes and threads, in upper or lower case; or
+    a regular expression, whose case counts. ValueError: it is no expression, or too large."""
+
+    def __init__(self, text: str, is_regexp: bool) -> None: ...
+
 class Query:
-    """Which samples are wanted; times on the capture's clock, empty lists mean all."""
+    """Which samples are wanted; times on the capture's clock, empty lists mean all.
+
+    `only_matching`: only those of which a function, the process or the thread matches the search.
+    """
 
     def __init__(
         self,
@@ -103,6 +150,8 @@ class Query:
         threads: list[str],
         events: list[str],
         idle: bool,
+        search: Search | None = None,
+        only_matching: bool = False,
     ) -> None: ...
 
 class Profile:
@@ -124,6 +173,42 @@ class Profile:
     def cores(self, query: Query, step_ns: int) -> tuple[int, int, list[int]]:
         """(columns, rows, cells by column): one column a step of time, one row a core."""
 
+class Scope:
+    """Samples by second, a column each, and fraction of a second, a row each, the earliest first.
+
+    ValueError: there is no row, or there are more cells than a day has in fifty rows.
+    """
+
+    def __init__(self, columns: int, rows: int) -> None: ...
+    def add(self, profile: Profile, query: Query, begin: int) -> None:
+        """Add the samples of one profile, on whose clock the first column begins at `begin`."""
+
+    @property
+    def totals(self) -> tuple[int, int, int]:
+        """Samples counted, idle, and without a name for their innermost frame."""
+
+    @property
+    def most(self) -> int:
+        """The largest count of a cell."""
+
+    @property
+    def counts(self) -> bytes:
+        """Samples of each cell, column by column: 16 bits each, little-endian; what is above is 65535."""
+
+    @property
+    def matched(self) -> bytes:
+        """Those of them that the search matches; empty if no query had one."""
+
+    @property
+    def cpus(self) -> list[tuple[int, int]]:
+        """(core, samples) of every core, also of those that the query leaves out; -1 is unknown."""
+
+    def processes(self, most: int) -> list[tuple[str, int]]:
+        """(name, samples) of those with most, also of those that the query leaves out."""
+
+    def threads(self, most: int) -> list[tuple[str, int]]:
+        """The same by the name of the thread."""
+
 class Window:
     """Stacks of a window and how often each was seen."""
 
@@ -142,6 +227,11 @@ class Window:
         self, baseline: Window | None, inverted: bool
     ) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[tuple[str, str, str]]]:
         """Parents, labels, total, own, baseline's total and own, and the labels (name, kind, module)."""
+
+    def tree_bytes(
+        self, baseline: Window | None, inverted: bool
+    ) -> tuple[bytes, bytes, bytes, bytes, bytes | None, bytes | None, list[tuple[str, str, str]]]:
+        """The same, each column as numbers of 32 bits, little-endian; what is above is the largest."""
 
 class Tally:
     """Samples of processes and kernel functions in bins of time, from `starts` on the capture's clock.

@@ -152,6 +152,45 @@ class ChangeError(NecroscopeError):
     slug = "fix-failed"
 
 
+class CannotListenError(NecroscopeError):
+    """The server cannot listen: the port is in use or may not be used, or there is no such address here.
+
+    `--listen HOST:PORT` names another; port 0 is any free one, which is printed.
+    """
+
+    slug = "cannot-listen"
+    exit_code = 3
+
+
+class TokenWantedError(NecroscopeError):
+    """The server answers only those who have its token, and this request had none or a wrong one.
+
+    The page asks for it. A program sends it as `Authorization: Bearer TOKEN`.
+    """
+
+    slug = "token-wanted"
+
+
+class ForeignRequestError(NecroscopeError):
+    """A request came under a name that is not the server's, from a foreign page, or through a proxy unknown.
+
+    The page is opened by the address that `serve` prints. `--allow-host NAME` adds a name,
+    `--behind-proxy` tells of a proxy.
+    """
+
+    slug = "foreign-request"
+
+
+class BusyError(NecroscopeError):
+    """Too many questions wait for the server to answer them; it keeps its work small for the recorder's sake.
+
+    Ask again in a few seconds.
+    """
+
+    slug = "busy"
+    exit_code = 3
+
+
 ERRORS: dict[str, type[NecroscopeError]] = {
     error.slug: error
     for error in (
@@ -170,5 +209,9 @@ ERRORS: dict[str, type[NecroscopeError]] = {
         HostChangedError,
         FixHeldError,
         ChangeError,
+        CannotListenError,
+        TokenWantedError,
+        ForeignRequestError,
+        BusyError,
     )
 }

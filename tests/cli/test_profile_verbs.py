@@ -121,7 +121,7 @@ def test_a_difference_states_its_direction(necroscope: Run, document: Document, 
     kubelet = names.index("kubelet")
     assert tree["total"][kubelet] == 3 * HERTZ
     assert tree["baseline_total"][kubelet] == 0
-    assert "red: more here than there" in body["notes"]
+    assert "orange: more here than there" in body["notes"]
     assert body["against"]["seconds"] == 8, "six whole seconds before, and two after"
     assert body["title"].count("against 8 quiet seconds") == 1
     assert "+50.0% kubelet" in necroscope(*words).stdout

@@ -211,3 +211,12 @@ def test_a_moment_is_found_where_the_wall_clock_was_set(tmp_path: Path) -> None:
     )
     ranking = rank([early, late], 3600 + 50)
     assert named(ranking)[0] == "kubelet" and ranking.quiet_seconds == 74
+
+
+def test_a_window_shorter_than_a_second_stands_beside_no_quiet_second_of_its_own(tmp_path: Path) -> None:
+    segment = sampled_segment(tmp_path, walking(range(40, 41)), seconds=range(80))
+    short = Selection(UTC_NS + 40 * SECOND_NS, UTC_NS + 40 * SECOND_NS + SECOND_NS // 4, cpus=(0,))
+    events = events_between([segment], 0, 2**62)
+    ranking = find_culprits([segment], [short], events, load_thresholds(None))
+    assert ranking.window_seconds == 1 and suspect(ranking, "kubelet", "memcg_numa_stat_show").lift is None
+    assert ranking.quiet_seconds == 78, "40 before it, and 38 from 41.25 s on"

@@ -3,14 +3,9 @@
 //! Rules say what a letter stands for. The first that holds names an interval, and of several intervals in
 //! one step the one with the earlier rule is shown: rules go from the worst to the best.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use crate::table::{Column, Values};
-
-/// The counters of a core, in the order in which `Ticks` has them.
-pub const MODES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
-
-type Ticks = [i64; MODES.len()];
+use crate::core_times::{CoreTimes, Interval, Ticks};
 
 /// What a rule looks at: a share of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,47 +89,22 @@ impl Grid {
         Self { begin, step, columns, longest, rules, rows: BTreeMap::new() }
     }
 
-    /// Add the counters of a segment, whose times are `offset` behind UTC. False: a column is missing.
-    pub fn add(&mut self, table: &[Column], offset: i64) -> bool {
-        let column = |wanted: &str| {
-            table.iter().find(|(name, _)| name == wanted).and_then(|(_, values)| match values {
-                Values::Int(values) => Some(values),
-                _ => None,
-            })
-        };
-        let (Some(times), Some(cores)) = (column("time"), column("core")) else { return false };
-        let Some(modes) = MODES.iter().map(|mode| column(mode)).collect::<Option<Vec<_>>>() else {
-            return false;
-        };
-        let mut by_core: HashMap<i64, Vec<(i64, Ticks)>> = HashMap::new();
-        for (row, (time, core)) in times.iter().zip(cores).enumerate() {
-            if let (Some(time), Some(core)) = (time, core) {
-                let ticks = std::array::from_fn(|mode| modes[mode][row].unwrap_or(0));
-                by_core.entry(*core).or_default().push((*time, ticks));
-            }
-        }
-        for (core, mut readings) in by_core {
-            readings.sort_unstable();
-            for pair in readings.windows(2) {
-                self.add_interval(core, pair[0], pair[1], offset);
-            }
-        }
-        true
+    /// Add the counters of a segment, whose times are `offset` behind UTC.
+    pub fn add(&mut self, times: &mut CoreTimes, offset: i64) {
+        times.intervals(offset, |interval| self.add_interval(interval));
     }
 
-    fn add_interval(&mut self, core: i64, before: (i64, Ticks), after: (i64, Ticks), offset: i64) {
+    fn add_interval(&mut self, interval: &Interval) {
         let unknown = self.rules.len();
-        let row = self.rows.entry(core).or_insert_with(|| vec![unknown; self.columns]);
-        // The kernel lets idle and iowait step back by a tick now and then.
-        let used: Ticks = std::array::from_fn(|mode| (after.1[mode] - before.1[mode]).max(0));
-        let total: i64 = used.iter().sum();
-        let middle = before.0 + (after.0 - before.0) / 2 + offset;
+        let row = self.rows.entry(interval.core).or_insert_with(|| vec![unknown; self.columns]);
+        let total = interval.total();
+        let middle = interval.begin + interval.length() / 2;
         let place = (middle - self.begin).div_euclid(self.step);
-        if total == 0 || after.0 - before.0 > self.longest {
+        if total == 0 || interval.length() > self.longest {
             return;
         }
         if let Some(cell) = usize::try_from(place).ok().and_then(|place| row.get_mut(place)) {
-            let holds = |rule: &Rule| rule.quantity.share(&used, total) >= rule.at_least;
+            let holds = |rule: &Rule| rule.quantity.share(&interval.used, total) >= rule.at_least;
             *cell = (*cell).min(self.rules.iter().position(holds).unwrap_or(unknown));
         }
     }
@@ -148,6 +118,8 @@ impl Grid {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     const SECOND: i64 = 1_000_000_000;
@@ -158,54 +130,45 @@ mod tests {
     }
 
     /// One core whose counters grow by these ticks of user, system and idle time a second.
-    fn table(seconds: &[[i64; 3]]) -> Vec<Column> {
+    fn times(seconds: &[[i64; 3]], at: &[i64]) -> CoreTimes {
         let mut sums = vec![[0_i64; 3]];
         for second in seconds {
             let last = sums[sums.len() - 1];
             sums.push([last[0] + second[0], last[1] + second[1], last[2] + second[2]]);
         }
-        let ints = |values: Vec<i64>| Values::Int(values.into_iter().map(Some).collect());
-        let mut columns = vec![
-            ("time".to_string(), ints((0..sums.len() as i64).map(|n| n * SECOND).collect())),
-            ("core".to_string(), ints(vec![3; sums.len()])),
-        ];
-        for mode in MODES {
-            let place = ["user", "system", "idle"].iter().position(|name| *name == mode);
-            let values = sums.iter().map(|sum| place.map_or(0, |place| sum[place])).collect();
-            columns.push((mode.to_string(), ints(values)));
+        let mode = |place: usize| sums.iter().map(|sum| sum[place]).collect::<Vec<_>>();
+        let mut columns = HashMap::from([
+            ("time".to_string(), at.iter().map(|second| second * SECOND).collect()),
+            ("core".to_string(), vec![3; sums.len()]),
+            ("user".to_string(), mode(0)),
+            ("system".to_string(), mode(1)),
+            ("idle".to_string(), mode(2)),
+        ]);
+        for other in ["nice", "iowait", "irq", "softirq", "steal"] {
+            columns.insert(other.to_string(), vec![0; sums.len()]);
         }
-        columns
+        CoreTimes::of(columns).unwrap()
     }
 
     #[test]
     fn the_first_rule_that_holds_names_an_interval() {
         let mut grid = Grid::new(10 * SECOND, 14 * SECOND, SECOND, 2 * SECOND, rules());
-        assert!(grid.add(&table(&[[0, 99, 1], [99, 0, 1], [10, 0, 90]]), 10 * SECOND));
+        grid.add(&mut times(&[[0, 99, 1], [99, 0, 1], [10, 0, 90]], &[0, 1, 2, 3]), 10 * SECOND);
         assert_eq!(grid.states(), [(3, "SU. ".to_string())]);
     }
 
     #[test]
     fn the_worst_second_of_a_step_is_shown() {
         let mut grid = Grid::new(0, 4 * SECOND, 2 * SECOND, 2 * SECOND, rules());
-        grid.add(&table(&[[0, 0, 100], [0, 100, 0], [0, 0, 100], [100, 0, 0]]), 0);
+        let seconds = [[0, 0, 100], [0, 100, 0], [0, 0, 100], [100, 0, 0]];
+        grid.add(&mut times(&seconds, &[0, 1, 2, 3, 4]), 0);
         assert_eq!(grid.states(), [(3, "SU".to_string())]);
     }
 
     #[test]
     fn an_interval_over_a_hole_says_nothing() {
-        let mut columns = table(&[[0, 100, 0], [0, 100, 0], [0, 100, 0]]);
-        if let Values::Int(times) = &mut columns[0].1 {
-            times[2] = Some(7 * SECOND);
-            times[3] = Some(8 * SECOND);
-        }
         let mut grid = Grid::new(0, 8 * SECOND, SECOND, 2 * SECOND, rules());
-        grid.add(&columns, 0);
+        grid.add(&mut times(&[[0, 100, 0]; 3], &[0, 1, 7, 8]), 0);
         assert_eq!(grid.states(), [(3, "S      S".to_string())]);
-    }
-
-    #[test]
-    fn a_table_without_the_columns_is_refused() {
-        let mut grid = Grid::new(0, SECOND, SECOND, SECOND, rules());
-        assert!(!grid.add(&[("time".into(), Values::Int(vec![Some(0)]))], 0));
     }
 }

@@ -1,5 +1,6 @@
 //! Stacks merged into a tree: a flame graph, or the difference of two.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::hash::FastMap;
@@ -122,15 +123,8 @@ impl Builder {
     }
 
     fn finish(self) -> Tree {
-        let mut below: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
-        for (index, node) in self.nodes.iter().enumerate().skip(1) {
-            below[node.parent as usize].push(index as u32);
-        }
-        let by_label = |node: &u32| &self.labels[self.nodes[*node as usize].label as usize];
-        for children in &mut below {
-            children.sort_by(|a, b| by_label(b).cmp(by_label(a))); // popped from the end
-        }
-        let mut tree = Tree { labels: self.labels.clone(), ..Tree::default() };
+        let (starts, children) = self.sorted_children();
+        let mut tree = Tree { labels: self.labels, ..Tree::default() };
         let mut pending = vec![(0_u32, 0_u32)];
         while let Some((old, parent)) = pending.pop() {
             let new = tree.parent.len() as u32;
@@ -139,8 +133,67 @@ impl Builder {
             tree.label.push(node.label);
             tree.total.push(node.total);
             tree.own.push(node.own);
-            pending.extend(below[old as usize].iter().map(|&child| (child, new)));
+            let below = starts[old as usize]..starts[old as usize + 1];
+            pending.extend(children[below].iter().map(|&child| (child, new)));
         }
         tree
+    }
+
+    /// The children of all nodes, the last label first since they are popped from the end; and where those
+    /// of each node begin.
+    fn sorted_children(&self) -> (Vec<usize>, Vec<u32>) {
+        let mut labels: Vec<usize> = (0..self.labels.len()).collect();
+        labels.sort_unstable_by_key(|&label| &self.labels[label]);
+        let mut ranks = vec![0_u32; labels.len()]; // numbers are compared much faster than texts
+        labels.iter().enumerate().for_each(|(rank, &label)| ranks[label] = rank as u32);
+        let key = |node: &Node| (node.parent, Reverse(ranks[node.label as usize]));
+        let mut children: Vec<u32> = (1..self.nodes.len() as u32).collect();
+        children.sort_unstable_by_key(|&child| key(&self.nodes[child as usize]));
+        let mut starts = vec![0; self.nodes.len() + 1];
+        self.nodes.iter().skip(1).for_each(|node| starts[node.parent as usize + 1] += 1);
+        (1..starts.len()).for_each(|node| starts[node] += starts[node - 1]);
+        (starts, children)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Frame, FrameKind};
+
+    fn window(stacks: &[(&str, u64)]) -> Window {
+        let mut window = Window::default();
+        for (names, count) in stacks {
+            let frame = |name: &str| Frame {
+                name: name.into(),
+                module: String::new(),
+                offset: 0,
+                kind: FrameKind::User,
+            };
+            let stack: Vec<u32> = names.split(';').map(|name| window.frames.intern(&frame(name))).collect();
+            window.stacks.intern(&stack);
+            window.counts.push(*count);
+        }
+        window
+    }
+
+    #[test]
+    fn children_stand_in_the_order_of_their_labels() {
+        let here = window(&[("b;z", 1), ("b", 2), ("a;y", 3), ("b;c;d", 4)]);
+        let there = window(&[("a;x", 5), ("b;c", 6)]);
+        let tree = tree(&here, Some(&there), false);
+        let names: Vec<&str> =
+            tree.label.iter().map(|&label| tree.labels[label as usize].name.as_str()).collect();
+        assert_eq!(names, ["all", "a", "x", "y", "b", "c", "d", "z"]);
+        assert_eq!(tree.parent, [0, 0, 1, 1, 0, 4, 5, 4]);
+        assert_eq!(tree.total, [[10, 11], [3, 5], [0, 5], [3, 0], [7, 6], [4, 6], [4, 0], [1, 0]]);
+        assert_eq!(tree.own, [[0, 0], [0, 0], [0, 5], [3, 0], [2, 0], [0, 6], [4, 0], [1, 0]]);
+    }
+
+    #[test]
+    fn inverted_the_innermost_is_at_the_root() {
+        let tree = tree(&window(&[("a;b", 1), ("c;b", 2)]), None, true);
+        assert_eq!(tree.parent, [0, 0, 1, 1]);
+        assert_eq!(tree.total, [[3, 0], [3, 0], [1, 0], [2, 0]]);
     }
 }

@@ -58,7 +58,7 @@ fn bin(
     rows: usize,
     row: impl Fn(&Samples, usize, i64) -> Option<usize> + Sync,
 ) -> Result<Heatmap, Error> {
-    let keeps = filter.keeps(sealed);
+    let keeps = filter.keeps(sealed)?;
     let new = || Heatmap::new(filter.begin, filter.end, step, rows);
     let parts = sealed.fold((filter.begin, filter.end), columns, new, |map, samples| {
         for (index, &time) in samples.time.iter().enumerate() {

@@ -4,23 +4,29 @@
 //!
 //! A capture goes from `perf_data` (records into columns) through `resolve` (addresses into places)
 //! and `symbols` (places into names) to a `profile`, which `seal` writes and `sealed` reads again;
-//! `window`, `flame`, `heatmap` and `tally` are the questions asked of it. Recorded counters are a `table`;
-//! `core_states` says how each core spent its time; `ledger` keeps account of memory cgroups.
+//! `window`, `flame`, `heatmap`, `scope` and `tally` are the questions asked of it. Recorded counters are a
+//! `table`; `core_states` and `core_heat` say how each core spent its time; `ledger` keeps account of memory
+//! cgroups.
 
+pub mod core_heat;
 pub mod core_states;
+pub mod core_times;
 pub mod directories;
 pub mod flame;
 pub mod folded;
 mod hash;
 pub mod heatmap;
 pub mod import;
+pub mod integers;
 pub mod ledger;
 pub mod perf_data;
 pub mod perf_script;
 pub mod profile;
 pub mod resolve;
+pub mod scope;
 pub mod seal;
 pub mod sealed;
+pub mod search;
 pub mod sniff;
 pub mod symbols;
 pub mod table;

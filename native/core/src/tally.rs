@@ -97,8 +97,8 @@ impl Tally {
     pub fn add(&mut self, sealed: &Sealed, filter: &Filter) -> Result<(), Error> {
         let (Some(&begin), Some(&last)) = (self.starts.first(), self.starts.last()) else { return Ok(()) };
         let columns = Columns { task: true, ..filter.columns() };
-        let anywhere = Filter { cpus: Vec::new(), ..filter.clone() }.keeps(sealed);
-        let keeps = filter.keeps(sealed);
+        let anywhere = Filter { cpus: Vec::new(), only_matching: false, ..filter.clone() }.keeps(sealed)?;
+        let keeps = filter.keeps(sealed)?;
         let new = || Count { stacks: FastMap::default(), everywhere: vec![0; self.starts.len()] };
         let range = (begin, last.saturating_add(self.length));
         let parts = sealed.fold(range, columns, new, |count, samples| {

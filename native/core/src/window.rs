@@ -1,10 +1,12 @@
 //! The samples of a window, filtered and counted by stack.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::hash::FastMap;
 use crate::profile::{Frame, FrameKind, FrameTable, Samples, StackTable, Task};
 use crate::sealed::{Columns, Error, Names, Sealed};
+use crate::search::{Matches, Search};
 
 /// Which samples are wanted. An empty list means all.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +25,10 @@ pub struct Filter {
     pub events: Vec<String>,
     /// Whether samples of idle cores are counted as well.
     pub idle: bool,
+    /// What is looked for.
+    pub search: Option<Arc<Search>>,
+    /// Whether only samples that the search matches are wanted.
+    pub only_matching: bool,
 }
 
 /// What stands at the root of a stack.
@@ -72,7 +78,7 @@ impl Window {
         let mut columns = filter.columns();
         columns.cpu |= split == Split::Core;
         columns.task |= by_task;
-        let keeps = filter.keeps(sealed);
+        let keeps = filter.keeps(sealed)?;
         let parts = sealed.fold((filter.begin, filter.end), columns, Count::default, |count, samples| {
             for index in 0..samples.time.len() {
                 if !keeps.passes(samples, index) {
@@ -153,19 +159,43 @@ impl Window {
 
 /// A filter worked out for the tables of one profile.
 pub struct Keeps {
-    tasks: Option<Vec<bool>>,
+    /// By task: whether the filter takes its process, and its thread.
+    tasks: Option<Vec<[bool; 2]>>,
     events: Option<Vec<bool>>,
     cpus: HashSet<i32>,
+    matching: Option<Matches>,
     idle: bool,
+}
+
+/// Which parts of a filter a sample passes.
+pub(crate) struct Passed {
+    pub cpu: bool,
+    pub process: bool,
+    pub thread: bool,
+    /// Event and search.
+    pub others: bool,
 }
 
 impl Keeps {
     /// Whether a sample passes all filters but that of idle cores.
     pub fn passes(&self, samples: &Samples, index: usize) -> bool {
-        // A column that no filter needs was not read.
-        self.tasks.as_ref().is_none_or(|tasks| tasks[samples.task[index] as usize])
-            && self.events.as_ref().is_none_or(|events| events[samples.event[index] as usize])
-            && (self.cpus.is_empty() || self.cpus.contains(&samples.cpu[index]))
+        let Passed { cpu, process, thread, others } = self.passed(samples, index);
+        cpu && process && thread && others
+    }
+
+    /// The same, part by part. A column that no filter needs was not read.
+    #[inline]
+    pub(crate) fn passed(&self, samples: &Samples, index: usize) -> Passed {
+        let task = |tasks: &Vec<[bool; 2]>| tasks[samples.task[index] as usize];
+        let [process, thread] = self.tasks.as_ref().map_or([true; 2], task);
+        let matches = |matching: &Matches| matching.sample(samples.task[index], samples.stack[index]);
+        Passed {
+            cpu: self.cpus.is_empty() || self.cpus.contains(&samples.cpu[index]),
+            process,
+            thread,
+            others: self.events.as_ref().is_none_or(|events| events[samples.event[index] as usize])
+                && self.matching.as_ref().is_none_or(matches),
+        }
     }
 
     /// Whether a sample passes all filters.
@@ -179,33 +209,37 @@ impl Filter {
     pub fn columns(&self) -> Columns {
         Columns {
             cpu: !self.cpus.is_empty(),
-            task: !self.processes.is_empty() || !self.threads.is_empty(),
+            task: self.has_tasks() || (self.only_matching && self.search.is_some()),
             event: !self.events.is_empty(),
         }
     }
 
     /// Work the filter out for a profile.
-    pub fn keeps(&self, sealed: &Sealed) -> Keeps {
-        let columns = self.columns();
-        Keeps {
-            tasks: columns.task.then(|| sealed.tasks.iter().map(|task| self.takes_task(task)).collect()),
-            events: columns.event.then(|| sealed.events.iter().map(|name| self.takes_event(name)).collect()),
+    pub fn keeps(&self, sealed: &Sealed) -> Result<Keeps, Error> {
+        let taken = |task: &Task| [self.takes_process(task), self.takes_thread(task)];
+        let search = self.search.as_ref().filter(|_| self.only_matching);
+        Ok(Keeps {
+            tasks: self.has_tasks().then(|| sealed.tasks.iter().map(taken).collect()),
+            events: (!self.events.is_empty())
+                .then(|| sealed.events.iter().map(|name| self.takes_event(name)).collect()),
             cpus: self.cpus.iter().copied().collect(),
+            matching: search.map(|search| Matches::of(search, sealed)).transpose()?,
             idle: self.idle,
-        }
+        })
     }
 
-    fn takes_task(&self, task: &Task) -> bool {
-        let named =
-            |wanted: &String, name: &str, number: u32| wanted == name || *wanted == number.to_string();
-        let process = self.processes.is_empty()
-            || self
-                .processes
-                .iter()
-                .any(|wanted| named(wanted, &task.process, task.pid) || *wanted == task.comm);
-        let thread =
-            self.threads.is_empty() || self.threads.iter().any(|wanted| named(wanted, &task.comm, task.tid));
-        process && thread
+    fn has_tasks(&self) -> bool {
+        !self.processes.is_empty() || !self.threads.is_empty()
+    }
+
+    fn takes_process(&self, task: &Task) -> bool {
+        let is_it = |wanted: &String| is_named(wanted, &task.process, task.pid) || *wanted == task.comm;
+        self.processes.is_empty() || self.processes.iter().any(is_it)
+    }
+
+    fn takes_thread(&self, task: &Task) -> bool {
+        let is_it = |wanted: &String| is_named(wanted, &task.comm, task.tid);
+        self.threads.is_empty() || self.threads.iter().any(is_it)
     }
 
     fn takes_event(&self, name: &str) -> bool {
@@ -213,6 +247,10 @@ impl Filter {
         self.events.is_empty()
             || self.events.iter().any(|wanted| name == wanted || name.split(':').next() == Some(wanted))
     }
+}
+
+fn is_named(wanted: &str, name: &str, number: u32) -> bool {
+    wanted == name || wanted == number.to_string()
 }
 
 fn root_label(sealed: &Sealed, split: Split, root: u32) -> Option<Frame> {

@@ -1,12 +1,12 @@
 //! The states of cores over time.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
-use necroscope_core::core_states::{Grid, MODES, Quantity, Rule};
-use necroscope_core::table::{self, Values};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use necroscope_core::core_states::{Grid, Quantity, Rule};
+use necroscope_core::core_times::CoreTimes;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::collections::HashMap;
 
 use crate::tables::table_error;
 
@@ -32,26 +32,25 @@ impl CoreGrid {
 
     /// Add the counters of a sealed segment.
     fn add_file(&mut self, py: Python<'_>, path: PathBuf, offset: i64) -> PyResult<()> {
-        let names: Vec<String> = ["time", "core"].iter().chain(&MODES).map(ToString::to_string).collect();
-        let columns =
-            py.detach(|| table::read(&path, Some(&names))).map_err(|error| table_error(error, &path))?;
-        if self.0.add(&columns, offset) {
-            return Ok(());
-        }
-        Err(PyOSError::new_err(format!("{}: a column is missing", path.display())))
+        let mut times = CoreTimes::default();
+        py.detach(|| times.read(&path)).map_err(|error| table_error(error, &path))?;
+        self.0.add(&mut times, offset);
+        Ok(())
     }
 
     /// Add counters by column.
     fn add_columns(&mut self, columns: HashMap<String, Vec<i64>>, offset: i64) -> PyResult<()> {
-        let columns: Vec<_> = columns
-            .into_iter()
-            .map(|(name, values)| (name, Values::Int(values.into_iter().map(Some).collect())))
-            .collect();
-        if self.0.add(&columns, offset) { Ok(()) } else { Err(PyValueError::new_err("a column is missing")) }
+        self.0.add(&mut core_times(columns)?, offset);
+        Ok(())
     }
 
     /// `(core, a letter a step)`, a blank where nothing is known.
     fn states(&self) -> Vec<(i64, String)> {
         self.0.states()
     }
+}
+
+/// Counters by column.
+pub fn core_times(columns: HashMap<String, Vec<i64>>) -> PyResult<CoreTimes> {
+    CoreTimes::of(columns).ok_or_else(|| PyValueError::new_err("a column is missing or too short"))
 }

@@ -1,8 +1,10 @@
 //! The Python skin of `necroscope-core`: types in, types out, nothing decided here.
 
+mod core_heat;
 mod core_states;
 mod ledger;
 mod profiles;
+mod scope;
 mod tables;
 mod tally;
 mod text_imports;
@@ -54,6 +56,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_directories, module)?)?;
     module.add_class::<TaskScanner>()?;
     module.add_class::<core_states::CoreGrid>()?;
+    module.add_class::<core_heat::CoreHeat>()?;
+    module.add_class::<core_heat::SegmentHeat>()?;
+    module.add_function(wrap_pyfunction!(core_heat::seconds_of_files, module)?)?;
     module.add_class::<ledger::CgroupTrace>()?;
     module.add_function(wrap_pyfunction!(profiles::import_perf_data, module)?)?;
     module.add_function(wrap_pyfunction!(profiles::perf_data_span, module)?)?;
@@ -64,6 +69,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables::read_table, module)?)?;
     module.add_class::<profiles::Profile>()?;
     module.add_class::<profiles::Query>()?;
+    module.add_class::<profiles::Search>()?;
+    module.add_class::<scope::Scope>()?;
     module.add_class::<tally::Tally>()?;
     module.add_class::<profiles::Window>()
 }

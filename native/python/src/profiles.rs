@@ -1,6 +1,7 @@
 //! Profiles: importing, opening, asking.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use necroscope_core::flame;
 use necroscope_core::heatmap;
@@ -9,11 +10,12 @@ use necroscope_core::perf_data::{self, Capture, Clip, ReadError};
 use necroscope_core::profile::{IdleRule, Profile as Imported};
 use necroscope_core::seal::seal;
 use necroscope_core::sealed::{Error, Sealed};
+use necroscope_core::search;
 use necroscope_core::symbols::Sources;
 use necroscope_core::window::{self, Filter, Split};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 /// `(columns, rows, cells by column)`
 type Cells = (usize, usize, Vec<u32>);
@@ -23,6 +25,17 @@ type LabelRow = (String, &'static str, String);
 
 /// Parents, labels, totals and own samples of the window, the same of the baseline, and the labels.
 type TreeColumns = (Vec<u32>, Vec<u32>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<u64>, Vec<LabelRow>);
+
+/// The same as bytes of 32-bit numbers; None without a baseline.
+type TreeBytes<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Option<Bound<'py, PyBytes>>,
+    Option<Bound<'py, PyBytes>>,
+    Vec<LabelRow>,
+);
 
 /// The Python error for a file that gave nothing.
 pub fn read_error(error: ReadError) -> PyErr {
@@ -148,6 +161,19 @@ fn cells(map: Result<heatmap::Heatmap, Error>) -> PyResult<Cells> {
     map.map(|map| (map.columns, map.rows, map.cells)).map_err(parquet_error)
 }
 
+/// What is looked for in the names of functions, processes and threads.
+#[pyclass(frozen)]
+pub struct Search(Arc<search::Search>);
+
+#[pymethods]
+impl Search {
+    #[new]
+    fn new(text: &str, is_regexp: bool) -> PyResult<Self> {
+        let search = search::Search::new(text, is_regexp).map_err(PyValueError::new_err)?;
+        Ok(Self(Arc::new(search)))
+    }
+}
+
 /// Which samples are wanted.
 #[pyclass(frozen)]
 pub struct Query(pub Filter);
@@ -155,7 +181,10 @@ pub struct Query(pub Filter);
 #[pymethods]
 impl Query {
     #[new]
-    #[pyo3(signature = (begin, end, *, cpus, processes, threads, events, idle))]
+    #[pyo3(signature = (
+        begin, end, *, cpus, processes, threads, events, idle, search=None, only_matching=false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
     fn new(
         begin: i64,
         end: i64,
@@ -164,8 +193,11 @@ impl Query {
         threads: Vec<String>,
         events: Vec<String>,
         idle: bool,
+        search: Option<PyRef<'_, Search>>,
+        only_matching: bool,
     ) -> Self {
-        Self(Filter { begin, end, cpus, processes, threads, events, idle })
+        let search = search.map(|search| Arc::clone(&search.0));
+        Self(Filter { begin, end, cpus, processes, threads, events, idle, search, only_matching })
     }
 }
 
@@ -211,7 +243,6 @@ impl Window {
         let other = baseline.as_ref().map(|window| &window.0);
         let tree = py.detach(|| flame::tree(&self.0, other, inverted));
         let side = |columns: &[[u64; 2]], side: usize| columns.iter().map(|pair| pair[side]).collect();
-        let labels = tree.labels.into_iter().map(|label| (label.name, label.kind, label.module)).collect();
         (
             tree.parent,
             tree.label,
@@ -219,7 +250,42 @@ impl Window {
             side(&tree.own, 0),
             side(&tree.total, 1),
             side(&tree.own, 1),
-            labels,
+            label_rows(tree.labels),
         )
     }
+
+    /// The same as bytes, for trees whose numbers Python need not see.
+    #[pyo3(signature = (baseline, inverted))]
+    fn tree_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        baseline: Option<PyRef<'_, Window>>,
+        inverted: bool,
+    ) -> TreeBytes<'py> {
+        let other = baseline.as_ref().map(|window| &window.0);
+        let tree = py.detach(|| flame::tree(&self.0, other, inverted));
+        let numbers = |values: &[u32]| PyBytes::new(py, &little_endian(values.iter().copied()));
+        let side = |pairs: &[[u64; 2]], side: usize| {
+            let capped = pairs.iter().map(|pair| u32::try_from(pair[side]).unwrap_or(u32::MAX));
+            PyBytes::new(py, &little_endian(capped))
+        };
+        (
+            numbers(&tree.parent),
+            numbers(&tree.label),
+            side(&tree.total, 0),
+            side(&tree.own, 0),
+            other.map(|_| side(&tree.total, 1)),
+            other.map(|_| side(&tree.own, 1)),
+            label_rows(tree.labels),
+        )
+    }
+}
+
+fn label_rows(labels: Vec<flame::Label>) -> Vec<LabelRow> {
+    labels.into_iter().map(|label| (label.name, label.kind, label.module)).collect()
+}
+
+/// Numbers as the bytes that a page makes an array of.
+fn little_endian(values: impl Iterator<Item = u32>) -> Vec<u8> {
+    values.flat_map(u32::to_le_bytes).collect()
 }

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.damaged import spare, tell_damaged
+from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_moment, around_event, choose, choose_range
 from necroscope.cli.times import EventName
-from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST
-from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS
-from necroscope.diagnosis.culprit import find_culprits
+from necroscope.diagnosis.culprit_words import ranking_verdict, suspect_name
+from necroscope.diagnosis.culprits_around import culprits_around
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.culprit import Ranking, Suspect
 from necroscope.profiles.window import Selection
@@ -31,7 +30,6 @@ from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Damage, StoredSegment
 from necroscope.recording.stored_events import StoredEvent, events_between, find_event
 
-AROUND_NS = (FARTHEST + 60) * SECOND_NS  # an event that lasts may begin before the first quiet second
 KINDS = ("nic-reset", "core-saturated")
 MOST_ROWS = 5  # of each kind
 MOST_WINDOWS = 50  # more do not make it surer what they have in common, and take longer
@@ -67,13 +65,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         body["damaged"] = tell_damaged(case.damaged)
         text = "nothing to explain: no NIC reset and no saturated core there; --around T looks at any moment"
         return Answer(0, {**body, "note": text}, lambda screen: screen.wrap(text))
-    begin_ns = min(window.begin_ns for window in case.windows) - AROUND_NS
-    end_ns = max(window.end_ns for window in case.windows) + AROUND_NS
-    events = events_between(case.segments, begin_ns, end_ns, case.damaged)
-    wide = replace(case.windows[0], begin_ns=begin_ns, end_ns=end_ns)
-    ranking, segments = spare(
-        lambda some: find_culprits(some, case.windows, events, thresholds), case.segments, wide, case.damaged
-    )
+    ranking, segments = culprits_around(case.segments, case.windows, thresholds, case.damaged)
     body = {
         **_document(ranking, segments[-1].host, case),
         "damaged": tell_damaged(case.damaged),
@@ -157,7 +149,7 @@ def _what(ranking: Ranking, case: _Case) -> str:
 
 def _text(screen: Screen, ranking: Ranking, title: str) -> Iterator[str]:
     yield screen.paint(screen.wrap(title), "bold")
-    yield screen.wrap(_verdict(ranking))
+    yield screen.wrap(ranking_verdict(ranking))
     shares = {kind: [s for s in ranking.suspects if s.kind == kind][:MOST_ROWS] for kind in TITLES}
     for kind, suspects in shares.items():
         if suspects:
@@ -174,23 +166,7 @@ def _rows(screen: Screen, suspects: Sequence[Suspect], ranking: Ranking) -> Iter
         above = f"{suspect.seconds_above}/{ranking.window_seconds}"
         chance = f"{suspect.probability:.0e}" if suspect.probability < 0.001 else f"{suspect.probability:.2g}"
         numbers = f"{suspect.share:>6.1%} {suspect.quiet_share:>6.1%} {lift:>6} {above:>6} {chance:>7}"
-        name = screen.wrap(f"{'*' if suspect.is_significant else ' '}{_name(suspect)}", MARGIN, MARGIN + 1)
+        name = screen.wrap(
+            f"{'*' if suspect.is_significant else ' '}{suspect_name(suspect)}", MARGIN, MARGIN + 1
+        )
         yield f"{numbers} {name[len(numbers) + 1 :]}"
-
-
-def _name(suspect: Suspect) -> str:
-    alone = " alone" if suspect.way == "self" else ""
-    return " in ".join(filter(None, (suspect.process, suspect.function))) + alone
-
-
-def _verdict(ranking: Ranking) -> str:
-    culprit = ranking.culprit
-    if culprit is None:
-        return f"nothing can be said: {ranking.note}" if ranking.note else "nothing stands out"
-    where = " in user space" if culprit.kind == "process" else ""
-    common = f", in {culprit.windows} of {ranking.windows} windows" if ranking.windows > 1 else ""
-    time = "the time" if ranking.cores else "the time of all cores"
-    return (
-        f"{_name(culprit)} stands out{where}: {100 * culprit.share:.2g}% of {time} against "
-        f"{100 * culprit.quiet_share:.2g}% in quiet seconds{common}"
-    )

@@ -24,9 +24,8 @@ from necroscope.cli.events import read_events_of
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.cli.times import EventName, Moment, event_name
-from necroscope.diagnosis.diagnose import diagnose
-from necroscope.diagnosis.recorded import accidents_between, recorded_scene
-from necroscope.diagnosis.symptom import KINDS, symptom_events
+from necroscope.diagnosis.explained import EXPLAINED, NOTHING_TO_EXPLAIN, explain_each, symptoms_in
+from necroscope.diagnosis.recorded import accidents_between
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.model.accident import Accident
@@ -35,7 +34,6 @@ from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Store
 from necroscope.recording.stored_events import StoredEvent, find_event
 
-EXPLAINED = [kind for kinds in KINDS for kind in kinds]
 MOST = 8  # symptoms of a range that are diagnosed, the newest first
 AROUND_NS = 600 * 10**9
 
@@ -99,15 +97,12 @@ def wanted_symptoms(around: EventName | None, events: Sequence[StoredEvent]) -> 
         if any(stored.event.kind not in EXPLAINED for stored in named):
             raise UsageError(f"{around.id} is nothing to explain", hint=f"what is: {', '.join(EXPLAINED)}")
         return named
-    by_event = {stored.event: stored for stored in events}
-    return [by_event[event] for event in symptom_events([stored.event for stored in events])]
+    return symptoms_in(events)
 
 
 def diagnose_all(chosen: Chosen, wanted: Sequence[StoredEvent], thresholds: Thresholds) -> list[Diagnosis]:
     """Why each of some symptoms happened; those without counters around them are left out."""
-    segments, damaged = chosen.segments, chosen.damaged
-    scenes = ((recorded_scene(segments, one, thresholds, damaged), one.event) for one in wanted)
-    return [diagnose(scene, event) for scene, event in scenes if scene]
+    return [one.diagnosis for one in explain_each(chosen.segments, wanted, thresholds, chosen.damaged)]
 
 
 def _text(
@@ -119,7 +114,7 @@ def _text(
 ) -> Iterator[str]:
     yield screen.paint(screen.wrap(head), "bold")
     if not diagnoses:
-        yield screen.wrap("nothing to explain: no NIC reset, no core in the kernel for seconds, no leak")
+        yield screen.wrap(NOTHING_TO_EXPLAIN)
         yield from accident_lines(screen, accidents or ())
         if accidents is None:
             yield screen.wrap("whether a failure keeps an enabled unit from starting is not recorded")

@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.baseline import Baseline, difference_notes, named_baseline, quiet_baseline
-from necroscope.cli.damaged import spare, tell_damaged
+from necroscope.cli.baseline import baseline_document, quiet_around, stretch_named
+from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.output_file import add_output, write_output
 from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_selection, choose, describe
+from necroscope.cli.selecting import add_selection, choose
+from necroscope.diagnosis.comparison.baseline import Baseline
+from necroscope.diagnosis.comparison.flame_title import describe, flame_title
 from necroscope.errors import UsageError
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
+from necroscope.profiles.spare import spare
 from necroscope.profiles.window import Selection, Window, flame, require_samples, window
 from necroscope.recording.store import Damage, StoredSegment
 
@@ -53,9 +56,9 @@ def run(arguments: argparse.Namespace) -> Answer:
     require_samples(found, segments)
     baseline = _baseline(arguments, segments, selection, damaged)
     tree = flame(found, baseline.window if baseline else None, inverted=arguments.inverted)
-    title = titled(describe(selection, segments[-1].host), tree, found, baseline)
+    title = flame_title(describe(selection, segments[-1].host), found, baseline)
     document = _document(tree, found, title)
-    against = baseline.document if baseline else None
+    against = baseline_document(baseline) if baseline else None
     body = {**document, "against": against, "damaged": tell_damaged(damaged)}
     if arguments.output:
         written = _write(arguments.output, tree, title, force=arguments.force)
@@ -73,17 +76,8 @@ def _baseline(
         return None
     if arguments.against == "baseline":
         thresholds = load_thresholds(arguments.config)
-        return quiet_baseline(segments, selection, thresholds, damaged, arguments.by)
-    return named_baseline(arguments.against, segments, selection, damaged, arguments.by)
-
-
-def titled(words: str, tree: Flame, found: Window, baseline: Baseline | None) -> Title:
-    """What a graph shows, and what its shares are of."""
-    if baseline:
-        notes = difference_notes(tree, found, baseline)
-        return Title(f"{words}, against {baseline.text}", notes=(*found.notes, *notes))
-    idle = any(one.idle for one in found.selections)
-    return Title(words, notes=(*found.notes, f"shares are of {'all samples' if idle else 'busy time'}"))
+        return quiet_around(segments, selection, thresholds, damaged, arguments.by)
+    return stretch_named(arguments.against, segments, selection, damaged, arguments.by)
 
 
 def _write(path: Path, tree: Flame, title: Title, *, force: bool) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.damaged import spare, tell_damaged
+from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.screen import Screen
-from necroscope.cli.selecting import add_selection, choose, describe
+from necroscope.cli.selecting import add_selection, choose
+from necroscope.diagnosis.comparison.flame_title import describe
 from necroscope.profiles.heatmap import Heatmap, subsecond
+from necroscope.profiles.spare import spare
 from necroscope.profiles.window import require_samples, window
 from necroscope.recording.clock import Anchor
 

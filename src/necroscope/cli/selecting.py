@@ -229,22 +229,6 @@ def _around(arguments: argparse.Namespace, moment_ns: int, after_ns: int, select
     return replace(selection, begin_ns=begin_ns, end_ns=moment_ns + after_ns)
 
 
-def describe(selection: Selection, host: str) -> str:
-    """A selection in words, for a title."""
-    utc = Anchor(0, 0)
-    parts = [host, f"{selection.seconds:.3g} s until {utc.iso(selection.end_ns)}"]
-    if selection.cpus:
-        parts.append(f"core {','.join(map(str, selection.cpus))}")
-    for what, names in (
-        ("process", selection.processes),
-        ("thread", selection.threads),
-        ("event", selection.events),
-    ):
-        if names:
-            parts.append(f"{what} {', '.join(names)}")
-    return ", ".join(parts)
-
-
 def _cpus(text: str) -> tuple[int, ...]:
     from necroscope.sources.host import parse_core_list
 

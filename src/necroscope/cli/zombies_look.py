@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from necroscope.cli.zombies_recorded import (
-    LONG_NS,
+from necroscope.cli.zombies_recorded import LONG_NS, newest_segments
+from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
+from necroscope.diagnosis.zombies.recorded_seen import (
     RECENT_NS,
     SECOND_NS,
     LedgerSeen,
     add_leaks,
-    newest_segments,
     recorded_leaks,
 )
-from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
 from necroscope.diagnosis.zombies.walk_time import walk_time
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import CannotLookError, NecroscopeError, StoreError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from necroscope import _native
 from necroscope.errors import NecroscopeError, StoreError
@@ -95,21 +96,30 @@ def core_letters(
 
 
 def _add(grid: _native.CoreGrid, segment: StoredSegment) -> None:
-    name = f"{COUNTERS}/{CORES.id}.parquet"
-    path = segment.folder / name
     if segment.is_open:
-        grid.add_columns(_open_columns(segment), segment.offset_ns)
-    elif has_file(segment, name):
+        grid.add_columns(open_columns(segment), segment.offset_ns)
+    elif path := cores_file(segment):
         try:
             grid.add_file(path, segment.offset_ns)
-        except PermissionError as error:
-            raise not_permitted(path) from error
         except OSError as error:
-            hint = "the segment is damaged: remove its folder, or restore it"
-            raise StoreError(f"{path}: {error}", hint=hint) from error
+            raise cores_damage(path, error) from error
 
 
-def _open_columns(segment: StoredSegment) -> dict[str, list[int]]:
+def cores_file(segment: StoredSegment) -> Path | None:
+    """The counters of the cores of a sealed segment; None where they were not recorded."""
+    name = f"{COUNTERS}/{CORES.id}.parquet"
+    return segment.folder / name if has_file(segment, name) else None
+
+
+def cores_damage(path: Path, error: OSError) -> NecroscopeError:
+    """What a user is told of counters that cannot be read."""
+    if isinstance(error, PermissionError):
+        return not_permitted(path)
+    return StoreError(f"{path}: {error}", hint="the segment is damaged: remove its folder, or restore it")
+
+
+def open_columns(segment: StoredSegment) -> dict[str, list[int]]:
+    """The counters of the cores of an open segment, by column."""
     shape = shape_of(CORES)
     rows = [
         (moment.time_ns, *row)

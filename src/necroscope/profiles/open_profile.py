@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import tempfile
+from collections import OrderedDict
 from pathlib import Path
+from threading import Lock
 
 from necroscope.errors import ImportFileError, StoreError
 from necroscope.profiles.import_ import seal_capture
 from necroscope.recording.journal import JOURNAL, read_journal
 from necroscope.recording.store import StoredSegment
 
-_made: dict[tuple[Path, int], tempfile.TemporaryDirectory[str]] = {}  # gone when the program ends
+MOST_KEPT = (
+    4  # a server is asked for days, and every second makes a new one; a reader may still use an old one
+)
+
+_made: OrderedDict[tuple[Path, int], tempfile.TemporaryDirectory[str]] = OrderedDict()
+_lock = Lock()
 
 
 def open_profile(segment: StoredSegment) -> Path:
     """A folder with the profile of an open segment, as of the first time it was asked for."""
     key = segment.folder, segment.end_ns
-    if key not in _made:
-        _made[key] = tempfile.TemporaryDirectory(prefix="necroscope-")
-        try:
-            journal = read_journal((segment.folder / JOURNAL).read_bytes())
-            clip = journal.clip_begin_ns, journal.clip_end_ns
-            seal_capture(segment.capture, Path(_made[key].name), segment.boot_id, *clip)
-        except (ImportFileError, OSError) as error:
-            raise StoreError(f"{segment.capture}: cannot be read yet: {error}") from error
-    return Path(_made[key].name)
+    with _lock:
+        if key not in _made:
+            _made[key] = _sealed_now(segment)
+        _made.move_to_end(key)
+        while len(_made) > MOST_KEPT:
+            _made.popitem(last=False)[1].cleanup()
+        return Path(_made[key].name)
+
+
+def _sealed_now(segment: StoredSegment) -> tempfile.TemporaryDirectory[str]:
+    made = tempfile.TemporaryDirectory(prefix="necroscope-")  # gone when the program ends
+    try:
+        journal = read_journal((segment.folder / JOURNAL).read_bytes())
+        clip = journal.clip_begin_ns, journal.clip_end_ns
+        seal_capture(segment.capture, Path(made.name), segment.boot_id, *clip)
+    except (ImportFileError, OSError) as error:
+        made.cleanup()
+        raise StoreError(f"{segment.capture}: cannot be read yet: {error}") from error
+    return made

@@ -12,6 +12,7 @@ from necroscope.errors import NoSamplesError, StoreError
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
 from necroscope.profiles.sampling_rate import sampling_rate
+from necroscope.profiles.search import Search, compiled
 from necroscope.recording.clock import Anchor
 from necroscope.recording.journal import JOURNAL
 from necroscope.recording.store import StoredSegment, sealed_meanwhile
@@ -33,6 +34,7 @@ class Selection:
     threads: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     idle: bool = False  # whether samples of idle cores are counted too
+    search: Search | None = None
     boot_id: str = ""  # of this boot, times are told by the recording's clock: UTC less `offset_ns`
     offset_ns: int = 0
 
@@ -62,6 +64,8 @@ class Selection:
             threads=list(self.threads),
             events=list(self.events),
             idle=self.idle,
+            search=compiled(self.search) if self.search else None,
+            only_matching=bool(self.search and self.search.only_matching),
         )
 
 
@@ -107,7 +111,7 @@ def windows(
             for selection in selections:
                 if selection.overlaps(segment):
                     stacks.add(profile, selection.query(segment), split)
-        lost = _add(lost, lost_in(segment))
+        lost = add_lost(lost, lost_in(segment))
     samples, idle, unknown = stacks.totals
     seconds = sum(recorded_seconds(segments, selection) for selection in selections)
     rates = frozenset(rate for rate in map(sampling_rate, inside) if rate)
@@ -159,7 +163,8 @@ def lost_in(segment: StoredSegment) -> int | None:
     return max(known, default=None)
 
 
-def _add(one: int | None, other: int | None) -> int | None:
+def add_lost(one: int | None, other: int | None) -> int | None:
+    """The sum, unknown where one of them is."""
     return None if one is None or other is None else one + other
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from typing import Any
 from necroscope.errors import NecroscopeError, StoreError
 from necroscope.recording.durable import write_durably
 from necroscope.recording.journal import JOURNAL, last_moment_ns
+from necroscope.recording.segment_description import check_description, parse_description
 from necroscope.recording.store_place import not_permitted
 from necroscope.recording.wall_time import with_right_clocks
 
@@ -81,6 +82,7 @@ class Store:
 
     root: Path
     damaged: list[Damage] = field(default_factory=list, compare=False)  # what `segments` could not read
+    read: Callable[[Path], StoredSegment] | None = field(default=None, compare=False)  # who remembers some
 
     def segments(self) -> list[StoredSegment]:
         """All segments that can be read, the oldest first. Folders that are not segments are left alone."""
@@ -104,7 +106,7 @@ class Store:
             if folder.name.startswith("."):
                 continue
             try:
-                yield read_segment(folder)
+                yield (self.read or read_segment)(folder)
             except _GoneError:
                 continue
             except NecroscopeError as error:
@@ -155,21 +157,27 @@ class _GoneError(StoreError):
     """A segment was removed while it was being looked at: retention does that."""
 
 
-def read_segment(folder: Path) -> StoredSegment:
+def last_moment_of(folder: Path) -> int | None:
+    """When the last moment of an open segment was, on its own clock."""
+    return last_moment_ns((folder / JOURNAL).read_bytes())
+
+
+def read_segment(folder: Path, last_moment: Callable[[Path], int | None] = last_moment_of) -> StoredSegment:
     """Read the description of a segment, open or sealed."""
     path = folder / DESCRIPTION
     try:
-        document = json.loads(path.read_text())
+        document = parse_description(path.read_text())
         if document["schema"] != SCHEMA:
             raise StoreError(
                 f"{path}: schema {document['schema']}, not {SCHEMA}", hint="a newer necroscope made it"
             )
+        check_description(document)
         return StoredSegment(
             folder=folder,
             host=document["host"]["hostname"],
-            begin_ns=int(document["begin_ns"]),
-            end_ns=_end_ns(folder, document),
-            offset_ns=int(document["clock"]["offset_ns"]),
+            begin_ns=document["begin_ns"],
+            end_ns=_end_ns(folder, document, last_moment),
+            offset_ns=document["clock"]["offset_ns"],
             description=document,
         )
     except FileNotFoundError as error:
@@ -178,7 +186,7 @@ def read_segment(folder: Path) -> StoredSegment:
         raise not_permitted(Path(error.filename or path)) from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         hint = "the segment is damaged: remove its folder, or restore it"
         raise StoreError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
 
@@ -216,11 +224,11 @@ def sealed_meanwhile(segment: StoredSegment) -> StoredSegment | None:
     return None if now.is_open else replace(now, offset_ns=segment.offset_ns)
 
 
-def _end_ns(folder: Path, document: Mapping[str, Any]) -> int:
+def _end_ns(folder: Path, document: Mapping[str, Any], last_moment: Callable[[Path], int | None]) -> int:
     if document["state"] != OPEN:
         return int(document["end_ns"])
     try:
-        last_ns = last_moment_ns((folder / JOURNAL).read_bytes())
+        last_ns = last_moment(folder)
     except FileNotFoundError:  # sealed meanwhile, or killed before its first second
         last_ns = None
     return int(document["begin_ns"] if last_ns is None else last_ns + document["clock"]["offset_ns"])

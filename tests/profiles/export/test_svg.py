@@ -58,7 +58,7 @@ def test_root_at_the_bottom_or_at_the_top() -> None:
     assert rect(icicle["all"], "y") < rect(icicle["main"], "y") < rect(icicle["read"], "y")
 
 
-def test_difference_is_red_for_more_and_blue_for_less() -> None:
+def test_difference_is_orange_for_more_and_blue_for_less() -> None:
     drawn = frames(DIFFERENCE)
     assert fill(drawn["new"]) == diverging(1, 1)
     for less in ("gone", "same"):  # same: 10 of 40 here, 10 of 20 before
@@ -68,7 +68,7 @@ def test_difference_is_red_for_more_and_blue_for_less() -> None:
     assert "+75.00 points against the baseline (0 samples in 2 s there)" in tooltip(drawn["new"])
     assert "-50.00 points against the baseline (10 samples in 2 s there)" in tooltip(drawn["gone"])
     assert rect(drawn["gone"], "width") > 0
-    assert "red: more here than in the baseline" in words(DIFFERENCE)
+    assert "orange: more here than in the baseline" in words(DIFFERENCE)
     assert "blue: less here than in the baseline" in words(DIFFERENCE)
 
 

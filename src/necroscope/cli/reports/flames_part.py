@@ -6,16 +6,17 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 
-from necroscope.cli.baseline import Baseline, quiet_baseline
-from necroscope.cli.damaged import spare
-from necroscope.cli.flame import titled, tree_lines
+from necroscope.cli.flame import tree_lines
 from necroscope.cli.reports.blocks import Block, Figure, Paragraph, Section
 from necroscope.cli.reports.incident import Incident
 from necroscope.cli.reports.redacted import redacted_flame
-from necroscope.cli.selecting import around_event, describe
+from necroscope.cli.selecting import around_event
+from necroscope.diagnosis.comparison.baseline import Baseline, quiet_baseline
+from necroscope.diagnosis.comparison.flame_title import describe, flame_title
 from necroscope.errors import NecroscopeError, NoSamplesError
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.profiles.export.svg import encode_svg
+from necroscope.profiles.spare import spare
 from necroscope.profiles.window import Selection, Window, flame, require_samples, window
 from necroscope.recording.stored_events import StoredEvent
 
@@ -73,7 +74,7 @@ def _figures(incident: Incident, selection: Selection) -> Iterator[Block]:
 def _figure(found: Window, baseline: Baseline | None, words: str, prefix: str) -> Figure:
     whole = flame(found, baseline.window if baseline else None)
     tree = redacted_flame(whole.pruned(NARROWEST_SHARE))
-    title = titled(words, tree, found, baseline)
+    title = flame_title(words, found, baseline)
     narrow = f"functions with less than {NARROWEST_SHARE:.1%} are left out"
     title = replace(title, notes=(*title.notes, narrow))
     svg = encode_svg(tree, title, prefix=prefix).decode()

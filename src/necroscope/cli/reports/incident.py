@@ -6,11 +6,12 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from necroscope.cli.diagnose import EXPLAINED, MOST, diagnose_all, set_range_around, wanted_symptoms
+from necroscope.cli.diagnose import MOST, diagnose_all, set_range_around, wanted_symptoms
 from necroscope.cli.events import read_events_of
 from necroscope.cli.reports.main_diagnosis import best_first, each_subject_first
 from necroscope.cli.selecting import Chosen, choose_range
 from necroscope.cli.times import Moment
+from necroscope.diagnosis.explained import EXPLAINED
 from necroscope.errors import NecroscopeError, UsageError
 from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.model.diagnosis import Diagnosis

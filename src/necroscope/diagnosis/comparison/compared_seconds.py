@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -113,7 +114,7 @@ def _count(
 ) -> None:
     cores, share = wanted
     inside = {start_ns: number for number, span in spans.items() for start_ns in _seconds_of(span)}
-    starts = sorted([*inside, *quiet])
+    starts = sorted([*inside, *_apart(quiet, sorted(inside))])
     counted = tally(segments, starts, cores)
     online = max(s.description["host"].get("cores_online") or 0 for s in segments)
     count = len(cores) or online or 1
@@ -128,6 +129,15 @@ def _seconds_of(span: Span) -> range:
     begin_ns, end_ns = span
     whole = max((end_ns - begin_ns) // SECOND_NS, 1)
     return range(begin_ns, begin_ns + whole * SECOND_NS, SECOND_NS)
+
+
+def _apart(quiet: Sequence[int], seconds: Sequence[int]) -> list[int]:
+    """The quiet seconds beside those of windows: a window shorter than a second is counted as one."""
+    return [
+        start
+        for start in quiet
+        if bisect_left(seconds, start + SECOND_NS) == bisect_right(seconds, start - SECOND_NS)
+    ]
 
 
 def _of_one_boot(segments: Sequence[StoredSegment], windows: Sequence[Selection]) -> list[StoredSegment]:

@@ -29,7 +29,7 @@ CELL = 6.7  # a character of the 11 px monospace font
 
 # Okabe and Ito's colours that stay apart for colour-blind people, and bear black text.
 KINDS = {"kernel": "#e69f00", "user": "#56b4e9", "jit": "#2fb58c", "unknown": "#bbbbbb"}
-LESS, MORE = (76, 145, 214), (232, 98, 80)
+LESS, MORE = (63, 131, 201), (230, 134, 20)
 
 # Not allowed in XML, or able to make a name look like another one (bidirectional overrides).
 HOSTILE = re.compile(
@@ -175,7 +175,7 @@ def largest_change(flame: Flame, boxes: list[Box]) -> float:
 
 
 def diverging(change: float, largest: float) -> str:
-    """Blue for less, white for as much, red for more."""
+    """Blue for less, white for as much, orange for more; colour-blind people tell them apart."""
     strength = abs(change) / largest if largest else 0.0
     end = MORE if change > 0 else LESS
     return "#" + "".join(f"{round(255 + (part - 255) * strength):02x}" for part in end)
@@ -189,7 +189,7 @@ def legend(flame: Flame, top: int) -> list[str]:
         pairs = [
             ("blue: less here than in the baseline", diverging(-1, 1)),
             ("white: as much", diverging(0, 1)),
-            ("red: more here than in the baseline", diverging(1, 1)),
+            ("orange: more here than in the baseline", diverging(1, 1)),
         ]
     parts, x = [], float(MARGIN)
     for words, colour in pairs:

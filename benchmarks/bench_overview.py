@@ -1,0 +1,220 @@
+"""The overview of twelve hours of 96 cores in a browser: cold, panned and zoomed, and what it takes of memory.
+
+    python benchmarks/bench_overview.py [--hours 12] [--cores 96] [--store DIR]
+
+Limits: the overview in 1 s, from the address to the last pixel, with a server that was just started and files
+that are not in memory; any pan or zoom in 100 ms, from the key to the pixels. The store is generated
+(benchmarks/generate_days.py), unless one from an earlier run is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.bench_hour import forget
+from benchmarks.generate_days import generate, plan_of
+from benchmarks.timing import report
+from tests.server.served import Served, served
+from tests.web.browsing import chromium, why_not
+
+OVERVIEW_LIMIT_SECONDS = 1.0
+MOVE_LIMIT_SECONDS = 0.1
+COLD_RUNS = 3
+MOVES = 20
+SIZE = {"width": 1280, "height": 720}
+
+# Notes when each part of the overview is on the screen, in ms since the address was opened.
+WATCH_PARTS = """
+window.parts = {};
+const isThere = {
+  events: () => document.querySelector('button.mark'),
+  cores: () => document.querySelector('.heatmap canvas') && document.querySelector('.heatmap-message:empty'),
+  cgroups: () => document.querySelector('.zombies .uplot canvas'),
+  verdict: () => document.querySelector('.verdict:not([data-level=loading])'),
+};
+const look = () => {
+  for (const [name, found] of Object.entries(isThere))
+    if (!(name in window.parts) && found()) window.parts[name] = performance.now();
+  if (Object.keys(window.parts).length < 4) requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+# From a key to the end of the frame that shows what it did, in ms.
+PRESS = """async key => {
+  const canvas = document.querySelector('.heatmap canvas');
+  const began = performance.now();
+  canvas.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+  await new Promise(done => requestAnimationFrame(() => {
+    const after = new MessageChannel();
+    after.port1.onmessage = done;
+    after.port2.postMessage(0);
+  }));
+  return performance.now() - began;
+}"""
+# How long the questions took that were asked since a moment, the longest, in ms.
+ASKED = """([name, since]) => Math.max(0, ...performance.getEntriesByType('resource')
+  .filter(one => one.startTime >= since && one.name.includes('/api/' + name)).map(one => one.duration))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The host in the store, and all of its time."""
+
+    host: str
+    begin_us: int
+    end_us: int
+
+    @property
+    def hash(self) -> str:
+        """The overview of all of it."""
+        return f"#overview?host={self.host}&begin={self.begin_us}&end={self.end_us}"
+
+
+def recorded(server: Served) -> Recorded:
+    """What the server has."""
+    with urllib.request.urlopen(f"{server.address}api/hosts", timeout=60) as answer:
+        (host,) = json.load(answer)["hosts"]
+    return Recorded(host["name"], host["begin_us"], host["end_us"])
+
+
+@contextmanager
+def opened(browser: Browser) -> Iterator[Page]:
+    """A new page that notes what is on it."""
+    context = browser.new_context(viewport=SIZE)
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    page.add_init_script(WATCH_PARTS)
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+def show(page: Page, address: str) -> dict[str, float]:
+    """Seconds until each part of the overview was on the screen."""
+    page.goto(address)
+    page.wait_for_function("() => Object.keys(window.parts).length === 4")
+    parts: dict[str, float] = page.evaluate("window.parts")
+    return {name: milliseconds / 1e3 for name, milliseconds in parts.items()}
+
+
+def measure_cold(store: Path, browser: Browser, hash: str) -> None:
+    """From the address to the last pixel; the server has answered nothing before."""
+    runs = []
+    for _ in range(COLD_RUNS):
+        forget(store)
+        with served(store) as server, opened(browser) as page:
+            runs.append(show(page, f"{server.address}{hash}"))
+    pictures = [max(run[name] for name in ("events", "cores", "cgroups")) for run in runs]
+    report("overview, cold, all pictures, the best run", min(pictures), "limit", OVERVIEW_LIMIT_SECONDS)
+    report("overview, cold, all pictures, the worst run", max(pictures), "limit", OVERVIEW_LIMIT_SECONDS)
+    best = min(runs, key=lambda run: run["verdict"])
+    report("overview, cold, with the verdict", best["verdict"], "limit", OVERVIEW_LIMIT_SECONDS)
+    print("  " + ", ".join(f"{name} after {seconds:.3f} s" for name, seconds in sorted(best.items())))
+
+
+def measure_moves(page: Page) -> None:
+    """Pans and zooms, each after the one before has come to rest."""
+    worst_asked: dict[str, float] = {}
+    ways = {"pan": ("ArrowLeft", "ArrowRight"), "zoom": ("+", "+", "+", "-", "-")}
+    for _ in range(4):  # into the hours, so that there is something to pan to
+        page.evaluate(PRESS, "+")
+    _settle(page)
+    for what, keys in ways.items():
+        since = page.evaluate("performance.now()")
+        times = []
+        for number in range(MOVES):
+            times.append(page.evaluate(PRESS, keys[number // 4 % len(keys)]) / 1e3)
+            _settle(page)
+        report(f"{what}, the worst of {MOVES}", max(times), "limit", MOVE_LIMIT_SECONDS)
+        for name in ("cores", "events", "zombies", "diagnosis"):
+            worst_asked[f"{name} after a {what}"] = page.evaluate(ASKED, [name, since]) / 1e3
+    told = ", ".join(f"{name} {seconds * 1e3:.0f} ms" for name, seconds in worst_asked.items())
+    print(f"  the longest question of each sort, which the picture does not wait for: {told}")
+
+
+def _settle(page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    page.wait_for_function("() => document.querySelector('.verdict:not([data-level=loading])')")
+
+
+def measure_fast_moves(page: Page) -> None:
+    """Many moves without a pause, as a wheel makes them."""
+    times = [page.evaluate(PRESS, key) / 1e3 for key in ("ArrowLeft", "ArrowRight") for _ in range(MOVES)]
+    report(f"pan without a pause, the worst of {len(times)}", max(times), "limit", MOVE_LIMIT_SECONDS)
+    _settle(page)
+
+
+def measure_questions(server: Served, where: Recorded) -> None:
+    """The answers of the whole range, warm, without a browser."""
+    query = f"host={where.host}&begin_us={where.begin_us}&end_us={where.end_us}"
+    for name, more in (("cores", "&columns=1200"), ("events", ""), ("zombies", "&columns=600")):
+        began = time.perf_counter()
+        with urllib.request.urlopen(f"{server.address}api/{name}?{query}{more}", timeout=60) as answer:
+            size = len(answer.read())
+        print(f"  /api/{name}, warm: {(time.perf_counter() - began) * 1e3:.0f} ms, {size / 1e3:.0f} kB")
+
+
+def measure_memory(page: Page, browser: Browser, server: Served) -> None:
+    """What the tab and the server take after all that."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    rows: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
+    heap = next(row["value"] for row in rows if row["name"] == "JSHeapUsedSize")
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    tab = max(_memory(one["id"], "VmRSS") for one in processes if one["type"] == "renderer")
+    print(f"memory of the tab: {tab:.0f} MiB, of it {heap / 2**20:.1f} MiB JavaScript")
+    now, most = (_memory(server.process.pid, name) for name in ("VmRSS", "VmHWM"))
+    print(f"memory of the server: {now:.0f} MiB, at most {most:.0f} MiB")
+
+
+def _memory(pid: int, name: str) -> float:
+    """In MiB."""
+    return int(Path(f"/proc/{pid}/status").read_text().partition(f"{name}:")[2].split()[0]) / 1024
+
+
+def measure(store: Path) -> None:
+    """Print all of it."""
+    with served(store) as server:
+        where = recorded(server)
+    with chromium() as browser:
+        measure_cold(store, browser, where.hash)
+        with served(store) as server, opened(browser) as page:
+            show(page, f"{server.address}{where.hash}")
+            measure_moves(page)
+            measure_fast_moves(page)
+            measure_questions(server, where)
+            measure_memory(page, browser, server)
+
+
+def main() -> None:
+    """Generate, and measure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hours", type=float, default=12.0)
+    parser.add_argument("--cores", type=int, default=96)
+    parser.add_argument("--store", type=Path, help="one that generate_days.py has written")
+    arguments = parser.parse_args()
+    if reason := why_not():
+        print(f"not measured: {reason}")
+    elif arguments.store:
+        measure(arguments.store)
+    else:
+        with tempfile.TemporaryDirectory(prefix="necroscope-bench-") as name:
+            plan = plan_of(Path(name) / "store", arguments.hours, arguments.cores, has_profiles=True)
+            generate(plan)
+            measure(plan.store)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The page: see what happened, from the overview to the function on the core, in a browser.
+
+necroscope serve                                 on this machine alone, at http://127.0.0.1:8420/
+necroscope serve --listen 10.0.0.7:8420 --token-file F --certificate C --key K
+necroscope serve -b 03:00 -e 04:00 -o moment.html    one file for a ticket, which needs no server
+
+It only reads. On another address than this machine's own it wants a token, and TLS or a proxy that has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from pathlib import Path
+
+from necroscope.cli import serve_file
+from necroscope.cli.answer import Answer
+from necroscope.cli.arguments import add_store, argument
+from necroscope.cli.screen import note
+from necroscope.cli.signals import Asked, signals
+from necroscope.recording.config import parse_listen
+from necroscope.recording.quantities import parse_address
+
+DEFAULT_ADDRESS = "127.0.0.1:8420"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `serve` understands."""
+    add_store(parser)
+    parser.add_argument(
+        "--listen",
+        type=argument(parse_listen),
+        default=DEFAULT_ADDRESS,
+        metavar="HOST:PORT",
+        help="where (default %(default)s; port 0: any free one)",
+    )
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="who asks must know what is in it")
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="for TLS, as PEM")
+    parser.add_argument("--key", type=Path, metavar="FILE", help="of the certificate")
+    parser.add_argument("--behind-proxy", action="store_true", help="a proxy with TLS stands before it")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name under which the page is opened; may be given again",
+    )
+    serve_file.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Serve until told to stop, or write the one file."""
+    if arguments.output:
+        return serve_file.run(arguments)
+    with signals() as asked:
+        return _serve(arguments, asked)
+
+
+def _serve(arguments: argparse.Namespace, asked: Asked) -> Answer:
+    # Imported here: the file alone does not need a server, nor does --help.
+    from necroscope.server.app import build_app
+    from necroscope.server.connection_limits import Connections
+    from necroscope.server.guard import names_of
+    from necroscope.server.layers import Settings
+    from necroscope.server.listening import Door, check_door, is_loopback, open_listener, tls_of
+    from necroscope.server.serving import serve
+    from necroscope.server.token_file import read_token
+
+    host, port = parse_address(arguments.listen)
+    token = read_token(arguments.token_file) if arguments.token_file else ""
+    door = Door(host, port, bool(token), arguments.certificate, arguments.key, arguments.behind_proxy)
+    check_door(door)
+    tls = tls_of(door)
+    with open_listener(door, Connections()) as listener:
+        port = listener.getsockname()[1]
+        names = names_of(
+            port,
+            [_bracketed(host), *arguments.allow_host],
+            loopback=is_loopback(door),
+            is_behind_proxy=door.is_behind_proxy,
+        )
+        settings = Settings(arguments.store, names, token, is_secure=door.has_tls or door.is_behind_proxy)
+        address = f"{'https' if tls else 'http'}://{_bracketed(host)}:{port}/"
+        with suppress(OSError):  # nobody watches
+            note(f"the page is at {address}{' and asks for the token' if token else ''}")
+        requests = serve(build_app(settings), listener, tls, asked.when_stopped)
+    answered = "1 request" if requests == 1 else f"{requests} requests"
+    body = {"address": address, "requests": requests}
+    return Answer(0, body, lambda screen: screen.wrap(f"{answered} answered at {address}"))
+
+
+def _bracketed(host: str) -> str:
+    """A host as it stands in an address."""
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,29 @@
+"""Who stands out in windows of a store, with what happened around them, and without damaged segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from necroscope.diagnosis.comparison.baseline import AROUND_NS
+from necroscope.diagnosis.culprit import find_culprits
+from necroscope.findings.thresholds import Thresholds
+from necroscope.model.culprit import Ranking
+from necroscope.profiles.spare import spare
+from necroscope.profiles.window import Selection
+from necroscope.recording.store import Damage, StoredSegment
+from necroscope.recording.stored_events import events_between
+
+
+def culprits_around(
+    segments: list[StoredSegment],
+    windows: Sequence[Selection],
+    thresholds: Thresholds,
+    damaged: list[Damage],
+) -> tuple[Ranking, list[StoredSegment]]:
+    """The ranking, and the segments that it could be made of. Errors are those of `find_culprits`."""
+    begin_ns = min(window.begin_ns for window in windows) - AROUND_NS
+    end_ns = max(window.end_ns for window in windows) + AROUND_NS
+    events = events_between(segments, begin_ns, end_ns, damaged)
+    wide = replace(windows[0], begin_ns=begin_ns, end_ns=end_ns)
+    return spare(lambda some: find_culprits(some, windows, events, thresholds), segments, wide, damaged)

@@ -1,0 +1,71 @@
+"""The subsecond-offset heatmap with what a search finds in it, and who the samples are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from necroscope import _native
+from necroscope.errors import UsageError
+from necroscope.profiles.window import Selection, add_lost, lost_in, opened, touched
+from necroscope.recording.store import StoredSegment
+
+SECOND_NS = 10**9
+MOST_CELLS = 86_400 * 50  # a day of seconds in fifty rows
+MOST_NAMES = 100
+
+Named = tuple[str, int]  # a name and its samples
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Samples by second, a column each, and fraction of a second, a row each.
+
+    Cores, processes and threads are those that could be chosen: each as if it were not filtered by them,
+    while the other filters hold.
+    """
+
+    begin_ns: int  # UTC, of the first column
+    columns: int
+    rows: int
+    counts: bytes  # of cells, column by column, the earliest row first: 16 bits each, little-endian
+    matched: bytes | None  # those that the search matches; None without one
+    most: int  # samples of a cell
+    samples: int
+    idle: int
+    unknown: int  # innermost frame without a name
+    lost: int | None  # None: the files do not say
+    cpus: list[tuple[int, int]]  # number, -1 where unknown, and samples
+    processes: list[Named]  # most first
+    threads: list[Named]
+
+
+def scope(segments: Sequence[StoredSegment], selection: Selection, rows: int = 50) -> Scope:
+    """One column a second from the selection's beginning, across segments."""
+    columns = max(-(-(selection.end_ns - selection.begin_ns) // SECOND_NS), 0)
+    if columns * rows > MOST_CELLS:
+        hint = f"at most {MOST_CELLS // rows:,} seconds have so many rows"
+        raise UsageError(f"a heatmap of {columns:,} seconds and {rows} rows is too large", hint=hint)
+    cells = _native.Scope(columns, rows)
+    lost: int | None = 0
+    for segment in touched(segments, selection):
+        with opened(segment) as profile:
+            cells.add(profile, selection.query(segment), selection.range_in(segment)[0])
+        lost = add_lost(lost, lost_in(segment))
+    samples, idle, unknown = cells.totals
+    return Scope(
+        begin_ns=selection.begin_ns,
+        columns=columns,
+        rows=rows,
+        counts=cells.counts,
+        # Without any segment, nothing was matched all the same.
+        matched=(cells.matched or bytes(2 * columns * rows)) if selection.search else None,
+        most=cells.most,
+        samples=samples,
+        idle=idle,
+        unknown=unknown,
+        lost=lost,
+        cpus=cells.cpus,
+        processes=cells.processes(MOST_NAMES),
+        threads=cells.threads(MOST_NAMES),
+    )

@@ -1,0 +1,1 @@
+"""The page: a small server that only reads."""

@@ -1,0 +1,40 @@
+"""The layers between a connection and the questions, the outermost first: each does one thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from necroscope.server.departed_clients import DepartedClients
+from necroscope.server.failures import Failures, add_failures
+from necroscope.server.gate import Gate
+from necroscope.server.guard import Guard, Names
+from necroscope.server.openapi import add_document
+from necroscope.server.session import Sessions, TokenWanted
+from necroscope.server.static import STATIC, StaticPage
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is served, to whom."""
+
+    store: Path
+    names: Names
+    token: str = field(default="", repr=False)  # empty: everybody on this machine may ask
+    is_secure: bool = False  # the browser speaks TLS, to us or to a proxy
+    static: Path = STATIC
+
+
+def layered(routes: FastAPI, settings: Settings) -> ASGIApp:
+    """The routes with the page beside them, behind everything that a request has to pass."""
+    add_failures(routes)
+    add_document(routes)
+    routes.mount("/", StaticPage(settings.static))
+    app: ASGIApp = DepartedClients(routes)
+    if settings.token:
+        sessions = Sessions(settings.names.port, is_secure=settings.is_secure)
+        app = TokenWanted(app, settings.token, sessions, is_behind_proxy=settings.names.is_behind_proxy)
+    return Guard(Failures(Gate(app)), settings.names)

@@ -1,0 +1,1 @@
+"""What can be asked of a store: plain functions that read and give an answer."""

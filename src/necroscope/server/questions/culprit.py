@@ -1,0 +1,55 @@
+"""Who and what ran more than usual in a range, on some cores or all."""
+
+from __future__ import annotations
+
+from necroscope.diagnosis.culprit_words import suspect_name
+from necroscope.diagnosis.culprits_around import culprits_around
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.model.culprit import Ranking
+from necroscope.model.culprit import Suspect as Ranked
+from necroscope.profiles.window import Selection
+from necroscope.recording.store import Damage
+from necroscope.server.answers.culprit import Culprits, Suspect
+from necroscope.server.answers.damaged import Damaged
+from necroscope.server.range_and_filters import Filters, Range
+from necroscope.server.recorded_store import RecordedStore
+
+LONGEST_SECONDS = 600  # every second of every suspect is compared
+MOST_SUSPECTS = 50
+
+
+def ask_culprit(store: RecordedStore, span: Range, filters: Filters) -> Culprits:
+    """What `necroscope culprit` says. Of the filters the cores count: shares of some samples say nothing."""
+    span.require_at_most(LONGEST_SECONDS, "who stands out")
+    damaged: list[Damage] = []
+    window = Selection(span.begin_ns, span.end_ns, cpus=filters.cpus, idle=True)
+    ranking, _ = culprits_around(store.segments_of(span.host), [window], load_thresholds(None), damaged)
+    return _answer(ranking, store.damaged_in(span, damaged))
+
+
+def suspect_answer(suspect: Ranked) -> Suspect:
+    """A suspect as the page wants it."""
+    return Suspect(
+        kind=suspect.kind,
+        process=suspect.process,
+        function=suspect.function,
+        way=suspect.way,
+        share=suspect.share,
+        quiet_share=suspect.quiet_share,
+        lift=suspect.lift,
+        probability=suspect.probability,
+        is_significant=suspect.is_significant,
+        text=suspect_name(suspect),
+    )
+
+
+def _answer(ranking: Ranking, damaged: list[Damaged]) -> Culprits:
+    return Culprits(
+        culprit=suspect_answer(ranking.culprit) if ranking.culprit else None,
+        suspects=[suspect_answer(suspect) for suspect in ranking.suspects[:MOST_SUSPECTS]],
+        window_seconds=ranking.window_seconds,
+        quiet_seconds=ranking.quiet_seconds,
+        compared=ranking.compared,
+        note=ranking.note,
+        damaged=damaged,
+    )

@@ -1,0 +1,102 @@
+"""Why it happened: the newest symptom of a range that can be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from necroscope.diagnosis.explained import NOTHING_TO_EXPLAIN, Explanation, explain_each, symptoms_in
+from necroscope.diagnosis.recorded import accidents_between
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.findings.unit_held_back import sentence
+from necroscope.recording.store import Damage, StoredSegment
+from necroscope.recording.stored_events import StoredEvent
+from necroscope.server.answers.diagnosis import Explained, NotChecked
+from necroscope.server.questions.culprit import suspect_answer
+from necroscope.server.questions.diagnosis_rows import ruled_out, told_link, told_plan
+from necroscope.server.questions.events import events_in, told_event
+from necroscope.server.questions.recorded_sources import absent_sources, saw_anything
+from necroscope.server.range_and_filters import US_NS, Range
+from necroscope.server.recorded_store import RecordedStore
+
+MOST_TRIED = 8  # symptoms, the newest first, until one has counters around it
+LAST = 3  # segments in which units are looked for that a failure keeps from starting
+
+
+def ask_diagnosis(store: RecordedStore, span: Range) -> Explained:
+    """What `necroscope diagnose` says of a range; the last few answers are kept."""
+    segments = store.recorded_in(span)
+    newest = max(segments, key=lambda segment: segment.end_ns)
+    key = (span, newest.folder, newest.end_ns if span.end_ns > newest.begin_ns else 0)
+    return store.kept_answers.get(key, lambda: _explain(store, segments, span))
+
+
+def _explain(store: RecordedStore, segments: list[StoredSegment], span: Range) -> Explained:
+    damaged: list[Damage] = []
+    symptoms = symptoms_in(events_in(store, span, damaged))
+    tried = explain_each(segments, symptoms[:MOST_TRIED], load_thresholds(None), damaged)
+    found = next(tried, None)
+    if found:
+        answer = _of_symptom(found)
+    elif symptoms:
+        answer = _without_counters(symptoms[0])
+    else:
+        answer = _without_symptom(segments, span, damaged)
+    return replace(answer, damaged=store.damaged_in(span, damaged))
+
+
+def _of_symptom(found: Explanation) -> Explained:
+    diagnosis, core = found.diagnosis, found.core
+    culprit = diagnosis.culprit
+    return Explained(
+        verdict=diagnosis.verdict,
+        level="trouble",
+        symptom=told_event(found.symptom, core),
+        chain=[told_link(link, found) for link in diagnosis.chain],
+        missing=list(diagnosis.missing),
+        culprit=suspect_answer(culprit) if culprit else None,
+        ruled_out=[ruled_out(rival, found) for rival in diagnosis.ruled_out],
+        standing=[f"{rival.explanation}: {rival.why}" for rival in diagnosis.standing],
+        not_checked=[NotChecked(row.source, row.reason, row.hint) for row in diagnosis.not_checked],
+        plan=told_plan(diagnosis),
+        moment_begin_us=found.begin_ns // US_NS,
+        moment_end_us=found.end_ns // US_NS,
+        core=core,
+        damaged=[],
+    )
+
+
+def _without_counters(symptom: StoredEvent) -> Explained:
+    what = f"of the time around {symptom.id} there are no counters: why it happened is not known"
+    return replace(NOTHING, verdict=what, level="unknown", symptom=told_event(symptom))
+
+
+def _without_symptom(segments: Sequence[StoredSegment], span: Range, damaged: list[Damage]) -> Explained:
+    inside = [s for s in segments if s.begin_ns < span.end_ns and s.end_ns >= span.begin_ns]
+    readable = [s for s in inside if s.folder not in {damage.folder for damage in damaged}]
+    absent = absent_sources(readable)
+    if not saw_anything(readable):
+        what = "nothing could be checked: neither the kernel log nor the time of cores is recorded there"
+        return replace(NOTHING, verdict=what, level="unknown", not_checked=absent)
+    held_back = accidents_between(inside[-LAST:], span.begin_ns, span.end_ns, damaged) or ()
+    by_accident = "".join(f". By accident: {sentence(one)}" for one in held_back)
+    verdict = f"{NOTHING_TO_EXPLAIN}{by_accident}"
+    return replace(NOTHING, verdict=verdict, level="healthy", not_checked=absent)
+
+
+NOTHING = Explained(
+    verdict="",
+    level="unknown",
+    symptom=None,
+    chain=[],
+    missing=[],
+    culprit=None,
+    ruled_out=[],
+    standing=[],
+    not_checked=[],
+    plan=[],
+    moment_begin_us=None,
+    moment_end_us=None,
+    core=None,
+    damaged=[],
+)

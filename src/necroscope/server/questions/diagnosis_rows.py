@@ -1,0 +1,90 @@
+"""The parts of a diagnosis as the page wants them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from datetime import datetime
+
+from necroscope.cli.value_text import value_text
+from necroscope.diagnosis.explained import Explanation
+from necroscope.model.diagnosis import Diagnosis, Link, Rival
+from necroscope.model.finding import Evidence
+from necroscope.model.plan import Treatment
+from necroscope.model.remedy_ids import REMEDIES
+from necroscope.server.answers.diagnosis import ChainLink, EvidenceRow, PlanStep, RuledOut
+from necroscope.server.range_and_filters import US_NS
+
+LEAKS = ("unit-leaks-cgroups", "owner-leaks-cgroups")
+LEAK_NS = 600 * 10**9  # rates of leaks are taken over minutes
+COMMAND = re.compile(r"^(?:(?P<text>.*): )?(?P<command>necroscope .+)$")
+
+
+def told_link(link: Link, found: Explanation) -> ChainLink:
+    """A link, and the seconds in which it shows: those before the symptom, or the minutes of a leak."""
+    begin_ns = found.end_ns - LEAK_NS if link.id in LEAKS else found.begin_ns
+    return ChainLink(
+        cause=link.cause,
+        effect=link.effect,
+        strength=link.strength.value,
+        evidence=[_row(one, found) for one in link.evidence],
+        begin_us=begin_ns // US_NS,
+        end_us=found.end_ns // US_NS,
+    )
+
+
+def ruled_out(rival: Rival, found: Explanation) -> RuledOut:
+    """Another explanation, and what speaks against it."""
+    return RuledOut(f"{rival.explanation}: {rival.why}", [_row(one, found) for one in rival.evidence])
+
+
+def told_plan(diagnosis: Diagnosis) -> list[PlanStep]:
+    """What breaks the chain, the root first; then what else is advised. Each command once."""
+    steps = [*map(_treatment, diagnosis.treatments), *(s for a in diagnosis.advice for s in _advised(a))]
+    seen: set[str] = set()
+    plan = []
+    for step in steps:
+        if not step.command or step.command not in seen:
+            plan.append(step)
+            seen.add(step.command)
+    return plan
+
+
+def _treatment(asked: Treatment) -> PlanStep:
+    about = f" ({asked.subject})" if asked.subject else ""
+    words = [word for word in ("necroscope", "fix", asked.remedy, asked.subject) if word]
+    return PlanStep(f"{REMEDIES.get(asked.remedy, asked.remedy)}{about}", shlex.join(words))
+
+
+def _advised(advice: str) -> Iterator[PlanStep]:
+    """`do this: necroscope fix ...; then that` are two steps. A recorded name cannot bring in a command."""
+    for part in advice.split("; "):
+        match = COMMAND.match(part)
+        if match:
+            yield PlanStep(match["text"] or part, shlex.join(match["command"].split()))
+        else:
+            yield PlanStep(part, "")
+
+
+def _row(evidence: Evidence, found: Explanation) -> EvidenceRow:
+    return EvidenceRow(
+        name=evidence.name,
+        value=evidence.value,
+        unit=evidence.unit,
+        source=evidence.source,
+        text=value_text(evidence),
+        moment_us=_moment_us(evidence, found),
+    )
+
+
+def _moment_us(evidence: Evidence, found: Explanation) -> int:
+    """The time that it tells, that of the line that it is, or the beginning of the seconds it is about."""
+    if evidence.unit == "UTC":
+        try:
+            return int(datetime.fromisoformat(str(evidence.value)).timestamp() * 1e6)
+        except ValueError:
+            pass
+    if evidence.unit == "line":
+        return found.symptom.utc_ns // US_NS
+    return found.begin_ns // US_NS

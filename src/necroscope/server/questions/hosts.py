@@ -1,0 +1,44 @@
+"""Which hosts there are recordings of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from necroscope import __version__
+from necroscope.recording.store import StoredSegment
+from necroscope.recording.stretch import labels_of
+from necroscope.server.answers.hosts import Hosts, RecordedHost
+from necroscope.server.range_and_filters import US_NS
+from necroscope.server.recorded_store import RecordedStore
+
+FRESH_NS = 5 * 10**9  # a recorder writes every second
+APART = ("hostname", "kernel", "cores_online")  # these have fields of their own
+
+
+def ask_hosts(store: RecordedStore) -> Hosts:
+    """All hosts, the one with the newest second first."""
+    now_ns = time.time_ns()
+    hosts = [_host(name, segments, now_ns) for name, segments in store.hosts().items()]
+    return Hosts(hosts, store.told(store.damaged), now_ns // US_NS, __version__)
+
+
+def is_live(segments: Sequence[StoredSegment], now_ns: int) -> bool:
+    """Whether a recorder wrote one of these in the last seconds."""
+    return any(s.is_open and now_ns - FRESH_NS <= s.end_ns <= now_ns + FRESH_NS for s in segments)
+
+
+def _host(name: str, segments: Sequence[StoredSegment], now_ns: int) -> RecordedHost:
+    labels = labels_of(max(segments, key=lambda segment: segment.end_ns))
+    rest = {key: str(value) for key, value in asdict(labels).items() if value and key not in APART}
+    return RecordedHost(
+        name=name,
+        begin_us=min(segment.begin_ns for segment in segments) // US_NS,
+        end_us=max(segment.end_ns for segment in segments) // US_NS,
+        is_live=is_live(segments, now_ns),
+        cores=labels.cores_online,
+        kernel=labels.kernel,
+        labels=rest,
+        segments=len(segments),
+    )

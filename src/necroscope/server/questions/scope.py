@@ -1,0 +1,39 @@
+"""When in each second of a range there were samples, and which of them a search finds."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from necroscope.profiles.scope import scope
+from necroscope.profiles.spare import spare
+from necroscope.recording.store import Damage
+from necroscope.server.answers.scope import Named, Scope
+from necroscope.server.asked_samples import LONGEST_SECONDS, asked_selection, require_profile
+from necroscope.server.range_and_filters import US_NS, Filters, Range
+from necroscope.server.recorded_store import RecordedStore
+
+
+def ask_scope(store: RecordedStore, span: Range, filters: Filters, rows: int) -> Scope:
+    """The subsecond-offset heatmap. Without any sample that passes the filters its cells are all empty."""
+    span.require_at_most(LONGEST_SECONDS, "a heatmap of samples")
+    damaged: list[Damage] = []
+    selection = asked_selection(span, filters)
+    segments = store.segments_of(span.host)
+    require_profile(segments, selection)
+    found, _ = spare(lambda some: scope(some, selection, rows), segments, selection, damaged)
+    return Scope(
+        begin_us=found.begin_ns // US_NS,
+        columns=found.columns,
+        rows=found.rows,
+        counts=b64encode(found.counts).decode(),
+        matched=None if found.matched is None else b64encode(found.matched).decode(),
+        most=found.most,
+        samples=found.samples,
+        idle=found.idle,
+        unknown=found.unknown,
+        lost=found.lost,
+        cpus=[Named(str(cpu), count) for cpu, count in found.cpus if cpu >= 0],
+        processes=[Named(*named) for named in found.processes],
+        threads=[Named(*named) for named in found.threads],
+        damaged=store.damaged_in(span, damaged),
+    )

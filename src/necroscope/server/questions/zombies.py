@@ -1,0 +1,123 @@
+"""How many memory cgroups the kernel tracks, and where that leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
+from necroscope.diagnosis.zombies.recorded_seen import last_boot_in, recorded_seen
+from necroscope.diagnosis.zombies.trend import Slope
+from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
+from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
+from necroscope.diagnosis.zombies.zombie_report import zombie_report
+from necroscope.errors import NecroscopeError
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.recording.store import StoredSegment
+from necroscope.server.answers.damaged import Damaged
+from necroscope.server.answers.zombies import Forecast, Zombies
+from necroscope.server.range_and_filters import LATEST_US, US_NS, Range
+from necroscope.server.recorded_store import RecordedStore
+
+HOUR = 3600.0
+HOLE_NS = 60 * 10**9  # counts are read every few seconds
+KEPT = 6  # of a bucket: the first, the last, the least and the most tracked and dying
+
+Timed = tuple[int, Count]  # UTC
+
+
+def ask_zombies(store: RecordedStore, span: Range, columns: int) -> Zombies:
+    """The counts of a range, and the trend and the wall that `necroscope zombies -b -e` tells of it."""
+    segments = store.recorded_in(span)
+    rows = thinned_counts(counts_in(store, segments, span), columns)
+    newest = segments[-1]
+    key = (span, newest.folder, newest.end_ns)
+    forecast, why_none = store.forecasts.get(key, lambda: _forecast(segments, span))
+    return zombies_answer(rows, forecast, why_none, store.damaged_in(span))
+
+
+def counts_in(store: RecordedStore, segments: Sequence[StoredSegment], span: Range) -> list[Timed]:
+    """All counts of a range, by the wall clock. A segment that is damaged is a hole."""
+    found = {
+        count.time_ns + segment.offset_ns: count
+        for segment in segments
+        if segment.begin_ns < span.end_ns and segment.end_ns >= span.begin_ns
+        for count in _counts_of(store, segment)
+    }
+    return sorted(row for row in found.items() if span.begin_ns <= row[0] < span.end_ns)
+
+
+def _counts_of(store: RecordedStore, segment: StoredSegment) -> list[Count]:
+    def read() -> list[Count]:
+        return recorded_counts([segment], segment.begin_ns, segment.end_ns + 1)
+
+    return read() if segment.is_open else store.counts.get((segment.folder, segment.offset_ns), read)
+
+
+def thinned_counts(rows: Sequence[Timed], most: int) -> list[Timed]:
+    """At most so many rows: the first and the last, and the extremes in between."""
+    if len(rows) <= most:
+        return list(rows)
+    if most < KEPT:
+        return [rows[0], rows[-1]][:most]
+    buckets = most // KEPT
+    edges = [place * len(rows) // buckets for place in range(buckets + 1)]
+    kept = {row for begin, end in pairwise(edges) for row in _telling(rows[begin:end])}
+    return sorted(kept)
+
+
+def zombies_answer(
+    rows: Sequence[Timed], forecast: Forecast | None, why_none: str, damaged: list[Damaged]
+) -> Zombies:
+    """Counts as the page wants them, with a None in every hole."""
+    times: list[int] = []
+    counts: list[Count | None] = []
+    for time_ns, count in rows:
+        if times and time_ns // US_NS - times[-1] > HOLE_NS // US_NS:
+            times.append(times[-1] + 1)
+            counts.append(None)
+        times.append(time_ns // US_NS)
+        counts.append(count)
+    return Zombies(
+        times_us=times,
+        tracked=[count and count.tracked for count in counts],
+        in_use=[count and count.in_use for count in counts],
+        zombies=[count and count.dying for count in counts],
+        forecast=forecast,
+        why_none=why_none,
+        damaged=damaged,
+    )
+
+
+def _telling(rows: Sequence[Timed]) -> list[Timed]:
+    if not rows:
+        return []
+    by_tracked = sorted(rows, key=lambda row: row[1].tracked)
+    by_dying = sorted(rows, key=lambda row: row[1].dying)
+    return [rows[0], rows[-1], by_tracked[0], by_tracked[-1], by_dying[0], by_dying[-1]]
+
+
+def _forecast(segments: Sequence[StoredSegment], span: Range) -> tuple[Forecast | None, str]:
+    """The forecast, or why there is none."""
+    stored = last_boot_in(segments, span.begin_ns, span.end_ns)
+    try:
+        seen = recorded_seen(stored, span.begin_ns, span.end_ns)
+    except NecroscopeError as error:  # the counts that there are can be shown all the same
+        return None, error.what
+    report = zombie_report(seen, load_thresholds(None))
+    trend, wall = report.trend, report.wall
+    text = f"tracked cgroups: {rate_text(trend)}; the wall: {reached_text(wall)}"
+    if trend is None or not trend.slope.is_trend or trend.seconds < FEWEST_SECONDS:
+        return None, text
+    return _told(trend.slope, text, _wall_us(seen.time_ns, wall)), ""
+
+
+def _told(slope: Slope, text: str, wall_us: int | None) -> Forecast:
+    return Forecast(slope.value * HOUR, slope.low * HOUR, slope.high * HOUR, text, wall_us)
+
+
+def _wall_us(time_ns: int, wall: Wall) -> int | None:
+    if wall.outlook is not Outlook.AHEAD or wall.seconds is None:
+        return None
+    reached_us = time_ns // US_NS + wall.seconds * 1e6
+    return int(reached_us) if reached_us <= LATEST_US else None

@@ -1,0 +1,90 @@
+"""Which host and time a question is about, and which samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from necroscope.errors import UsageError
+from necroscope.recording.clock import Anchor
+
+US_NS = 1000
+SECOND_US = 1_000_000
+LATEST_US = 7_258_118_400 * SECOND_US  # the year 2200: nanoseconds must stay 64-bit numbers
+LONGEST_SEARCH = 200
+MOST_NAMES = 100
+LONGEST_NAME = 255
+
+By = Literal["comm", "process", "thread", "core", "whole"]
+Format = Literal["svg", "folded", "speedscope.json", "pb.gz", "html"]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A stretch `begin_us <= time < end_us` of one host's time, in UTC."""
+
+    host: str
+    begin_us: int
+    end_us: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.begin_us <= LATEST_US or not 0 <= self.end_us <= LATEST_US:
+            raise UsageError("the range is not between 1970 and 2200", hint="times are microseconds in UTC")
+        if self.begin_us >= self.end_us:
+            raise UsageError("the range ends before it begins", hint="begin_us must be less than end_us")
+
+    @property
+    def begin_ns(self) -> int:
+        """The beginning in nanoseconds."""
+        return self.begin_us * US_NS
+
+    @property
+    def end_ns(self) -> int:
+        """The end in nanoseconds; itself no part of the range."""
+        return self.end_us * US_NS
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return (self.end_us - self.begin_us) / SECOND_US
+
+    @property
+    def words(self) -> str:
+        """The range in a sentence."""
+        utc = Anchor(0, 0)
+        return f"from {utc.iso(self.begin_ns)} to {utc.iso(self.end_ns)}"
+
+    def require_at_most(self, seconds: int, what: str) -> None:
+        """An error where it is longer than what can be asked for."""
+        if self.seconds > seconds:
+            raise UsageError(f"{what} is of {seconds} s at most", hint="choose a shorter range")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which samples count; an empty filter means all."""
+
+    cpus: tuple[int, ...] = ()
+    processes: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    idle: bool = False
+    search: str = ""  # in stacks and in names; empty: nothing is looked for
+    regexp: bool = False
+    only_matching: bool = False  # samples without a match are left out
+
+    def __post_init__(self) -> None:
+        if len(self.search) > LONGEST_SEARCH:
+            raise UsageError(f"a search has {LONGEST_SEARCH} characters at most")
+        for names in (self.processes, self.threads, self.events):
+            if len(names) > MOST_NAMES or any(len(name) > LONGEST_NAME for name in names):
+                raise UsageError(f"a filter has {MOST_NAMES} names of {LONGEST_NAME} characters at most")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """How a tree of stacks is made, and what it is compared with."""
+
+    by: By = "comm"
+    inverted: bool = False
+    against: str = ""  # empty, `quiet`, or BEGIN_US..END_US

@@ -1,0 +1,168 @@
+"""The segments of a store by host, listed anew at most once a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from types import MappingProxyType
+
+from necroscope.diagnosis.zombies.recorded_counts import Count
+from necroscope.errors import NothingRecordedError
+from necroscope.recording.clock import Anchor
+from necroscope.recording.followed_journals import FollowedJournals
+from necroscope.recording.journal import JOURNAL
+from necroscope.recording.store import (
+    DESCRIPTION,
+    Damage,
+    Store,
+    StoredSegment,
+    read_segment,
+)
+from necroscope.recording.stored_events import StoredEvent
+from necroscope.server.answers.damaged import Damaged
+from necroscope.server.answers.diagnosis import Explained
+from necroscope.server.answers.zombies import Forecast
+from necroscope.server.kept_answers import KeptAnswers
+from necroscope.server.range_and_filters import Range
+from necroscope.server.segment_seconds import SegmentSeconds
+from necroscope.sources.cores import CORES
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+
+LISTED_SECONDS = 1.0
+SEGMENTS_KEPT = 1500  # two days of one host; some 20 KiB each
+LONGEST_NS = 600 * 10**9  # of a segment whose description is lost
+
+Signature = tuple[tuple[int, int, int], ...]  # inode, size and time of files
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """What was there when the store was listed last."""
+
+    at: float
+    hosts: Mapping[str, tuple[StoredSegment, ...]]  # the host with the newest second first
+    damaged: tuple[Damage, ...]
+
+
+NOTHING_YET = _Listing(float("-inf"), MappingProxyType({}), ())
+
+
+class RecordedStore:
+    """A store that many threads ask; descriptions that did not change are not read again."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.seconds = SegmentSeconds()
+        self.kept_answers: KeptAnswers[Explained] = KeptAnswers(8)
+        self.queue_cores: KeptAnswers[int | None] = KeptAnswers(4096)  # by event
+        self.forecasts: KeptAnswers[tuple[Forecast | None, str]] = KeptAnswers(8)
+        self.events: KeptAnswers[list[StoredEvent]] = KeptAnswers(SEGMENTS_KEPT)
+        self.counts: KeptAnswers[list[Count]] = KeptAnswers(SEGMENTS_KEPT)
+        self.journals = FollowedJournals((CORES, MEMORY_CGROUPS))
+        self._remembered: dict[Path, tuple[Signature, StoredSegment]] = {}
+        self._listing = NOTHING_YET
+        self._lock = Lock()
+
+    def hosts(self) -> Mapping[str, tuple[StoredSegment, ...]]:
+        """The segments of every host, the oldest first; the host with the newest second first."""
+        return self._listed().hosts
+
+    @property
+    def damaged(self) -> tuple[Damage, ...]:
+        """What could not be read."""
+        return self._listed().damaged
+
+    def segments_of(self, host: str) -> list[StoredSegment]:
+        """All segments of a host, imported captures too; NothingRecordedError where there are none."""
+        found = self.hosts().get(host)
+        if not found:
+            raise NothingRecordedError("there is no recording of this host", hint="/api/hosts lists them")
+        return list(found)
+
+    def recorded_in(self, span: Range) -> list[StoredSegment]:
+        """The recorded segments of a host; NothingRecordedError where a range has no part of any."""
+        stored = [segment for segment in self.segments_of(span.host) if segment.boot_id]
+        if not any(s.begin_ns < span.end_ns and s.end_ns >= span.begin_ns for s in stored):
+            raise NothingRecordedError(f"nothing was recorded {span.words}", hint=_what_there_is(stored))
+        return stored
+
+    def damaged_in(self, span: Range, more: Sequence[Damage] = ()) -> list[Damaged]:
+        """What could not be read of a range, and what else turned out to be damaged."""
+        own = Store(self.root).host_folder(span.host)
+        listed = [d for d in self.damaged if own in (d.folder, d.folder.parent) and _may_be_in(d, span)]
+        return self.told([*listed, *more])
+
+    def told(self, damaged: Sequence[Damage]) -> list[Damaged]:
+        """Damage in words, each segment once; where the store lies is nobody's business."""
+        first = {damage.folder: damage.error for damage in reversed(damaged)}
+        beginning = f"{self.root}/"
+        return [
+            Damaged(error.what.replace(beginning, ""), error.hint.replace(beginning, ""))
+            for _, error in sorted(first.items())
+        ]
+
+    def _listed(self) -> _Listing:
+        with self._lock:
+            if time.monotonic() - self._listing.at >= LISTED_SECONDS:
+                self._listing = self._list()
+            return self._listing
+
+    def _list(self) -> _Listing:
+        store = Store(self.root, read=self._read)
+        found = store.segments()
+        there = {segment.folder for segment in found}
+        self._remembered = {folder: known for folder, known in self._remembered.items() if folder in there}
+        by_host: dict[str, list[StoredSegment]] = {}
+        for segment in found:
+            by_host.setdefault(segment.host, []).append(segment)
+        newest_first = sorted(by_host, key=lambda host: (-max(s.end_ns for s in by_host[host]), host))
+        hosts = {host: tuple(by_host[host]) for host in newest_first}
+        return _Listing(time.monotonic(), MappingProxyType(hosts), tuple(store.damaged))
+
+    def _read(self, folder: Path) -> StoredSegment:
+        signature = _signature(folder)
+        known = self._remembered.get(folder)
+        if known and known[0] == signature:
+            return known[1]
+        segment = read_segment(folder, self.journals.last_moment_ns)
+        self._remembered[folder] = signature, segment
+        return segment
+
+
+def _signature(folder: Path) -> Signature:
+    """By which a change shows: of the description, and of the journal while there is one."""
+    found = []
+    for name in (DESCRIPTION, JOURNAL):
+        try:
+            status = (folder / name).stat()
+        except OSError:  # reading it will say why
+            found.append((0, 0, 0))
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+def _may_be_in(damage: Damage, span: Range) -> bool:
+    begin_ns = _named_begin_ns(damage.folder)
+    return begin_ns is None or span.begin_ns - LONGEST_NS <= begin_ns < span.end_ns
+
+
+def _named_begin_ns(folder: Path) -> int | None:
+    """When a segment began by its name, where its description is lost."""
+    try:
+        begin = datetime.strptime(folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(begin.timestamp()) * 10**9
+
+
+def _what_there_is(segments: Sequence[StoredSegment]) -> str:
+    if not segments:
+        return "there are imported captures only"
+    utc = Anchor(0, 0)
+    first_ns, last_ns = min(s.begin_ns for s in segments), max(s.end_ns for s in segments)
+    return f"the first begins at {utc.iso(first_ns)}, the last recording ends at {utc.iso(last_ns)}"

@@ -1,0 +1,199 @@
+"""The questions as routes: parameters, the question, the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, FastAPI, Query, Response
+from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
+
+from necroscope.server.answers.cores import Cores
+from necroscope.server.answers.culprit import Culprits
+from necroscope.server.answers.diagnosis import Explained
+from necroscope.server.answers.events import Events
+from necroscope.server.answers.failure import Failed
+from necroscope.server.answers.flame import Flame
+from necroscope.server.answers.hosts import Hosts
+from necroscope.server.answers.live import Live
+from necroscope.server.answers.scope import Scope
+from necroscope.server.answers.zombies import Zombies
+from necroscope.server.questions.cores import ask_cores
+from necroscope.server.questions.culprit import ask_culprit
+from necroscope.server.questions.diagnosis import ask_diagnosis
+from necroscope.server.questions.events import ask_events
+from necroscope.server.questions.export import ask_export
+from necroscope.server.questions.flame import ask_flame
+from necroscope.server.questions.hosts import ask_hosts
+from necroscope.server.questions.live import ask_live
+from necroscope.server.questions.scope import ask_scope
+from necroscope.server.questions.zombies import ask_zombies
+from necroscope.server.range_and_filters import (
+    LATEST_US,
+    LONGEST_NAME,
+    LONGEST_SEARCH,
+    MOST_NAMES,
+    By,
+    Filters,
+    Format,
+    Range,
+    Tree,
+)
+from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.visible_text import visible_json
+from necroscope.server.work import Work
+
+MOST_COLUMNS = 4096
+MOST_CPUS = 4096
+
+Host = Annotated[str, Query(max_length=LONGEST_NAME, description="a name from /api/hosts")]
+Moment = Annotated[int, Query(ge=0, le=LATEST_US, description="microseconds, UTC")]
+Columns = Annotated[int, Query(ge=1, le=MOST_COLUMNS)]
+Name = Annotated[str, Query(max_length=LONGEST_NAME)]
+Names = Annotated[list[Name] | None, Query(max_length=MOST_NAMES)]
+Cpu = Annotated[int, Query(ge=0, le=65_535)]
+Cpus = Annotated[list[Cpu] | None, Query(max_length=MOST_CPUS)]
+Text = Annotated[str, Query(max_length=LONGEST_SEARCH)]
+Rows = Literal[10, 20, 25, 50, 100]
+Against = Annotated[str, Query(max_length=64, description="empty, `quiet`, or BEGIN_US..END_US")]
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Failed, "description": "the question cannot be understood"},
+    401: {"model": Failed, "description": "a token is wanted"},
+    403: {"model": Failed, "description": "not permitted, or a foreign Host or Origin"},
+    404: {"model": Failed, "description": "nothing is recorded there"},
+    500: {"model": Failed, "description": "our fault"},
+    503: {"model": Failed, "description": "busy; ask again later"},
+}
+
+
+def asked_range(host: Host, begin_us: Moment, end_us: Moment) -> Range:
+    """Which time a question is about."""
+    return Range(host, begin_us, end_us)
+
+
+def asked_filters(  # noqa: PLR0913 - these are the parameters of the address
+    *,
+    cpu: Cpus = None,
+    process: Names = None,
+    thread: Names = None,
+    event: Names = None,
+    idle: bool = False,
+    search: Text = "",
+    regexp: bool = False,
+    only_matching: bool = False,
+) -> Filters:
+    """Which samples count."""
+    return Filters(
+        cpus=tuple(cpu or ()),
+        processes=tuple(process or ()),
+        threads=tuple(thread or ()),
+        events=tuple(event or ()),
+        idle=idle,
+        search=search,
+        regexp=regexp,
+        only_matching=only_matching,
+    )
+
+
+def asked_tree(*, by: By = "comm", inverted: bool = False, against: Against = "") -> Tree:
+    """How a tree of stacks is made."""
+    return Tree(by, inverted, against)
+
+
+AskedRange = Annotated[Range, Depends(asked_range)]
+AskedFilters = Annotated[Filters, Depends(asked_filters)]
+AskedTree = Annotated[Tree, Depends(asked_tree)]
+
+
+ANSWERS: dict[type, TypeAdapter[Any]] = {
+    kind: TypeAdapter(kind)
+    for kind in (Hosts, Cores, Events, Zombies, Explained, Live, Scope, Flame, Culprits)
+}
+
+
+def encoded(answer: object) -> bytes:
+    """An answer as JSON; in the thread of the question, since a large one takes a while."""
+    adapter = ANSWERS[type(answer)]
+    try:
+        return visible_json(adapter.dump_json(answer))
+    except PydanticSerializationError:  # half a character in a name: JSON can write it as an escape
+        return visible_json(json.dumps(adapter.dump_python(answer)).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where questions are asked."""
+
+    store: RecordedStore
+    work: Work
+
+    async def ask(self, question: Callable[[RecordedStore], Any]) -> Response:
+        content = await self.work.ask(lambda: encoded(question(self.store)))
+        return Response(content, media_type="application/json")
+
+
+def add_routes(app: FastAPI, store: RecordedStore, work: Work) -> None:
+    """All questions, below /api."""
+    desk = _Desk(store, work)
+    _add_questions_about_a_range(app, desk)
+    _add_questions_about_samples(app, desk)
+
+
+def _add_questions_about_a_range(app: FastAPI, desk: _Desk) -> None:
+    @app.get("/api/hosts", operation_id="hosts", response_model=Hosts, responses=ERRORS)
+    async def hosts() -> Response:
+        return await desk.ask(ask_hosts)
+
+    @app.get("/api/cores", operation_id="cores", response_model=Cores, responses=ERRORS)
+    async def cores(asked: AskedRange, columns: Columns = 1024) -> Response:
+        return await desk.ask(lambda store: ask_cores(store, asked, columns))
+
+    @app.get("/api/events", operation_id="events", response_model=Events, responses=ERRORS)
+    async def events(asked: AskedRange, kind: Names = None) -> Response:
+        return await desk.ask(lambda store: ask_events(store, asked, tuple(kind or ())))
+
+    @app.get("/api/zombies", operation_id="zombies", response_model=Zombies, responses=ERRORS)
+    async def zombies(asked: AskedRange, columns: Columns = 1024) -> Response:
+        return await desk.ask(lambda store: ask_zombies(store, asked, columns))
+
+    @app.get("/api/diagnosis", operation_id="diagnosis", response_model=Explained, responses=ERRORS)
+    async def diagnosis(asked: AskedRange) -> Response:
+        return await desk.ask(lambda store: ask_diagnosis(store, asked))
+
+    @app.get("/api/live", operation_id="live", response_model=Live, responses=ERRORS)
+    async def live(host: Host, since_us: Moment = 0) -> Response:
+        return await desk.ask(lambda store: ask_live(store, host, since_us))
+
+
+def _add_questions_about_samples(app: FastAPI, desk: _Desk) -> None:
+    @app.get("/api/scope", operation_id="scope", response_model=Scope, responses=ERRORS)
+    async def scope(asked: AskedRange, filters: AskedFilters, rows: Rows = 50) -> Response:
+        return await desk.ask(lambda store: ask_scope(store, asked, filters, rows))
+
+    @app.get("/api/flame", operation_id="flame", response_model=Flame, responses=ERRORS)
+    async def flame(asked: AskedRange, filters: AskedFilters, tree: AskedTree) -> Response:
+        return await desk.ask(lambda store: ask_flame(store, asked, filters, tree))
+
+    @app.get("/api/culprit", operation_id="culprit", response_model=Culprits, responses=ERRORS)
+    async def culprit(asked: AskedRange, filters: AskedFilters) -> Response:
+        return await desk.ask(lambda store: ask_culprit(store, asked, filters))
+
+    @app.get("/api/export", operation_id="export", response_class=Response, responses={**ERRORS, 200: A_FILE})
+    async def export(
+        asked: AskedRange, filters: AskedFilters, tree: AskedTree, format: Format = "svg"
+    ) -> Response:
+        file = await desk.work.ask(lambda: ask_export(desk.store, asked, filters, tree, format))
+        disposition = f'attachment; filename="{file.name}"'
+        return Response(
+            file.content, media_type=file.media_type, headers={"Content-Disposition": disposition}
+        )
+
+
+A_FILE: dict[str, Any] = {
+    "description": "the file, as an attachment",
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import PROGRAM, Document, Run
+
+TOKEN = "a-token-of-more-than-24-characters"
+
+
+@contextmanager
+def serving(store: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The program as a user starts it, and the port that it says."""
+    command = [str(PROGRAM), "serve", "--listen", "127.0.0.1:0", "--store", str(store), *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr
+        said = process.stderr.readline()
+        found = re.fullmatch(r"necroscope: the page is at https?://127\.0\.0\.1:(\d+)/.*\n", said)
+        assert found, said + process.stderr.read()
+        yield process, int(found[1])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def get(port: int, target: str, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request("GET", target, headers=headers or {})
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_until_it_is_stopped(tmp_path: Path, number: signal.Signals) -> None:
+    with serving(tmp_path) as (process, port):
+        status, body = get(port, "/api/hosts")
+        assert (status, json.loads(body)["hosts"]) == (200, []), "an empty store is no error"
+        begin = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=10)
+        assert (process.returncode, err) == (0, "")
+        assert f"1 request answered at http://127.0.0.1:{port}/" in out
+        assert time.monotonic() - begin < 3
+
+
+def test_json_is_one_object(tmp_path: Path) -> None:
+    with serving(tmp_path, "--json") as (process, port):
+        process.terminate()
+        body = json.loads(process.communicate(timeout=10)[0])
+        assert (body["verb"], body["requests"]) == ("serve", 0)
+        assert body["address"] == f"http://127.0.0.1:{port}/"
+
+
+def test_with_a_token(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    file.chmod(0o600)
+    with serving(tmp_path / "store", "--token-file", str(file)) as (_, port):
+        assert get(port, "/api/hosts")[0] == 401
+        assert get(port, "/api/hosts", {"Authorization": f"Bearer {TOKEN}"})[0] == 200
+
+
+def test_another_name(tmp_path: Path) -> None:
+    with serving(tmp_path, "--allow-host", "necro.example:80") as (_, port):
+        assert get(port, "/api/hosts", {"Host": "necro.example:80"})[0] == 200
+        assert get(port, "/api/hosts", {"Host": "other.example:80"})[0] == 403
+
+
+def test_a_port_in_use(body_of: Document, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        where = f"127.0.0.1:{other.getsockname()[1]}"
+        error = body_of("serve", "--listen", where, "--store", tmp_path, exit_code=3)["error"]
+        assert error["slug"] == "cannot-listen" and "already in use" in error["what"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--listen", "0.0.0.0:0"],
+        ["--listen", "[::]:0"],
+        ["--listen", ":0"],
+        ["--listen", "127.0.0.1"],
+        ["--behind-proxy"],
+        ["--certificate", "/nonexistent"],
+        ["--token-file", "/nonexistent"],
+    ],
+)
+def test_what_is_not_safe_is_refused(here: Run, tmp_path: Path, words: list[str]) -> None:
+    done = here("serve", "--store", tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from necroscope.errors import StoreError
+from necroscope.recording.store import DESCRIPTION, Store, read_segment
+from tests.stored import sealed_segment, seconds_of
+
+ODD: list[tuple[str, dict[str, Any]]] = [
+    ("no file", {"files": [None]}),
+    ("a file without a name", {"files": [{}]}),
+    ("no profile", {"profile": [None]}),
+    ("a command of numbers", {"profile": {"command": [1]}}),
+    ("a number in words", {"profile": {"lost_samples": "many"}}),
+    ("beyond 64 bits", {"end_ns": 2**63 + 5}),
+    ("before all time", {"begin_ns": -(2**63)}),
+    ("half a second", {"begin_ns": 1.5}),
+    ("truth for a time", {"end_ns": True}),
+    ("cores in words", {"host": {"hostname": "n", "cores_online": "many"}}),
+    ("a nameless host", {"host": {"hostname": None}}),
+    ("half a character", {"host": {"hostname": "\ud800"}}),
+    ("a kernel of parts", {"host": {"hostname": "n", "kernel": [6, 1]}}),
+    ("no clock", {"clock": None}),
+    ("a clock that was right, and no more", {"clock": {"offset_ns": 0, "synchronised": True}}),
+    ("events as a list", {"events": ["nic-reset"]}),
+    ("no source", {"sources": {"cores": None}}),
+    ("a source without numbers", {"sources": {"cores": {"readings": "1", "absent": 0, "reason": ""}}}),
+]
+
+
+@pytest.mark.parametrize("change", [change for _, change in ODD], ids=[name for name, _ in ODD])
+def test_an_odd_description_is_damage(tmp_path: Path, change: dict[str, Any]) -> None:
+    segment = sealed_segment(tmp_path, seconds_of(["idle"] * 2))
+    path = segment.folder / DESCRIPTION
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(StoreError, match=DESCRIPTION):
+        read_segment(segment.folder)
+    store = Store(tmp_path)
+    assert store.segments() == []
+    assert [damage.folder for damage in store.damaged] == [segment.folder]
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"schema":1,"host":' + "[" * 100_000, "", "null", "7", '{"schema": 1}', "\x00"]
+)
+def test_what_is_no_description_is_damage(tmp_path: Path, text: str) -> None:
+    segment = sealed_segment(tmp_path, seconds_of(["idle"] * 2))
+    (segment.folder / DESCRIPTION).write_text(text)
+    with pytest.raises(StoreError, match=DESCRIPTION):
+        read_segment(segment.folder)
+
+
+def test_a_number_that_is_not_finite_is_damage(tmp_path: Path) -> None:
+    segment = sealed_segment(tmp_path, seconds_of(["idle"] * 2))
+    path = segment.folder / DESCRIPTION
+    document = {**json.loads(path.read_text()), "begin_ns": float("inf")}
+    path.write_text(json.dumps(document))
+    with pytest.raises(StoreError, match=DESCRIPTION):
+        read_segment(segment.folder)

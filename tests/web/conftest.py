@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.server.served import Served, served
+from tests.web.browsing import Tab, chromium, tab
+from tests.web.recorded import incident_store
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests; each has a context of its own."""
+    with chromium() as launched:
+        yield launched
+
+
+# Before the browser: the lab takes signals, which needs a main thread without a loop of its own.
+@pytest.fixture(scope="package")
+def incident(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a real incident."""
+    return incident_store(tmp_path_factory.mktemp("incident") / "run")
+
+
+@pytest.fixture(scope="package")
+def server(incident: Path) -> Iterator[Served]:
+    """The page of the incident."""
+    with served(incident) as running:
+        yield running
+
+
+@pytest.fixture
+def open_tab(server: Served, browser: Browser) -> Iterator[Tab]:
+    """A new page, on which nothing may go wrong."""
+    with tab(browser) as opened:
+        yield opened

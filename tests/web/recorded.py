@@ -1,0 +1,38 @@
+"""A store with a real incident: the lab's starved core, kept from an earlier run or played now."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lab.running.needs import lacks
+from lab.running.outcome_text import outcome_text
+from lab.running.run import run
+from lab.running.scenario import all_scenarios
+from lab.running.stage import Stage
+from necroscope.recording.store import Store
+from necroscope.recording.stored_events import StoredEvent, find_event
+
+KEPT = "NECROSCOPE_KEPT_INCIDENT"  # the folder of a run of the lab, to save the minute
+SCENARIO = all_scenarios()["starved-core"]
+
+
+def incident_store(folder: Path) -> Path:
+    """The store of the incident; a machine that is not fit for the lab skips what needs it."""
+    if kept := os.environ.get(KEPT):
+        store = Path(kept) / "store"
+        assert store.is_dir(), f"{KEPT}: there is no {store}"
+        return store
+    if missing := lacks(SCENARIO.needs):
+        pytest.skip("; ".join(map(str, missing)))
+    stage = Stage(folder=folder)
+    outcome = run(SCENARIO, stage)
+    assert outcome.is_as_expected, outcome_text(outcome)
+    return stage.store
+
+
+def event_named(store: Path, id: str) -> StoredEvent:
+    """An event of a store by its id."""
+    return find_event(Store(store).segments(), id)

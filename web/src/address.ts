@@ -1,0 +1,154 @@
+// Everything that a link must reproduce. It stands behind the # of the URL: it never reaches a server or a
+// log, and works in a file opened from disk.
+
+export const VIEWS = ["overview", "moment", "diagnosis", "live"] as const;
+export const QUANTITIES = ["busy", "system", "softirq", "user", "steal", "wait"] as const;
+export const ORDERS = ["number", "worst"] as const;
+export const SPLITS = ["comm", "process", "thread", "core", "whole"] as const;
+const ROWS = [10, 20, 25, 50, 100];
+const LONGEST_SEARCH = 200;
+
+export type ViewName = (typeof VIEWS)[number];
+export type Quantity = (typeof QUANTITIES)[number];
+export type CoreOrder = (typeof ORDERS)[number];
+export type Split = (typeof SPLITS)[number];
+export type Span = [number, number];
+
+export interface Address {
+  view: ViewName;
+  host: string;
+  begin: number; // microseconds UTC; 0: the default
+  end: number;
+  quantity: Quantity;
+  order: CoreOrder;
+  a: Span | null;
+  b: "quiet" | Span | null;
+  cpus: number[];
+  processes: string[];
+  threads: string[];
+  idle: boolean;
+  search: string;
+  regexp: boolean;
+  onlyMatching: boolean;
+  by: Split;
+  inverted: boolean;
+  icicle: boolean;
+  zoom: string;
+  event: string;
+  rows: number;
+}
+
+export const DEFAULTS: Address = {
+  view: "overview",
+  host: "",
+  begin: 0,
+  end: 0,
+  quantity: "busy",
+  order: "number",
+  a: null,
+  b: null,
+  cpus: [],
+  processes: [],
+  threads: [],
+  idle: false,
+  search: "",
+  regexp: false,
+  onlyMatching: false,
+  by: "comm",
+  inverted: false,
+  icicle: false,
+  zoom: "",
+  event: "",
+  rows: 50,
+};
+
+function oneOf<T>(all: readonly T[], value: unknown, instead: T): T {
+  return all.includes(value as T) ? (value as T) : instead;
+}
+
+function time(text: string | null): number {
+  const number = Number(text);
+  return Number.isSafeInteger(number) && number > 0 ? number : 0;
+}
+
+function span(text: string | null): Span | null {
+  const [begin, end] = (text ?? "").split("..").map(time);
+  return begin && end && begin < end ? [begin, end] : null;
+}
+
+function cores(texts: string[]): number[] {
+  return texts.filter((text) => /^\d{1,5}$/.test(text)).map(Number);
+}
+
+/** What does not make sense in a link is left at its default. */
+export function parseAddress(hash: string): Address {
+  const [view = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const said = new URLSearchParams(query);
+  const [begin, end] = [time(said.get("begin")), time(said.get("end"))];
+  const isRange = begin < end;
+  return {
+    view: oneOf(VIEWS, view, DEFAULTS.view),
+    host: said.get("host") ?? "",
+    begin: isRange ? begin : 0,
+    end: isRange ? end : 0,
+    quantity: oneOf(QUANTITIES, said.get("quantity"), DEFAULTS.quantity),
+    order: oneOf(ORDERS, said.get("order"), DEFAULTS.order),
+    a: span(said.get("a")),
+    b: said.get("b") === "quiet" ? "quiet" : span(said.get("b")),
+    cpus: cores(said.getAll("cpu")),
+    processes: said.getAll("process"),
+    threads: said.getAll("thread"),
+    idle: said.has("idle"),
+    search: (said.get("search") ?? "").slice(0, LONGEST_SEARCH),
+    regexp: said.has("regexp"),
+    onlyMatching: said.has("only"),
+    by: oneOf(SPLITS, said.get("by"), DEFAULTS.by),
+    inverted: said.has("inverted"),
+    icicle: said.has("icicle"),
+    zoom: said.get("zoom") ?? "",
+    event: said.get("event") ?? "",
+    rows: oneOf(ROWS, Number(said.get("rows")), DEFAULTS.rows),
+  };
+}
+
+function written(address: Address): [string, string | number | boolean | null][] {
+  const range = (value: Address["b"]): string => (Array.isArray(value) ? value.join("..") : (value ?? ""));
+  return [
+    ["host", address.host],
+    ["begin", address.begin],
+    ["end", address.end],
+    ["quantity", address.quantity === DEFAULTS.quantity ? "" : address.quantity],
+    ["order", address.order === DEFAULTS.order ? "" : address.order],
+    ["a", range(address.a)],
+    ["b", range(address.b)],
+    ...address.cpus.map((cpu): [string, string] => ["cpu", String(cpu)]),
+    ...address.processes.map((name): [string, string] => ["process", name]),
+    ...address.threads.map((name): [string, string] => ["thread", name]),
+    ["idle", address.idle],
+    ["search", address.search],
+    ["regexp", address.regexp],
+    ["only", address.onlyMatching],
+    ["by", address.by === DEFAULTS.by ? "" : address.by],
+    ["inverted", address.inverted],
+    ["icicle", address.icicle],
+    ["zoom", address.zoom],
+    ["event", address.event],
+    ["rows", address.rows === DEFAULTS.rows ? "" : address.rows],
+  ];
+}
+
+/** The shortest link that parses to the same address. */
+export function hashOf(address: Address): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of written(address)) {
+    if (value) query.append(name, value === true ? "1" : String(value));
+  }
+  const text = query.toString();
+  return `#${address.view}${text && "?"}${text}`;
+}
+
+/** What the other views keep of an address: where and when, not what was chosen there. */
+export function inView(address: Address, view: ViewName): Address {
+  const { host, begin, end, quantity, order } = address;
+  return { ...DEFAULTS, view, host, begin, end, quantity, order };
+}

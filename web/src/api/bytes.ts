@@ -1,0 +1,18 @@
+// Bytes travel as base64 strings of little-endian arrays; every browser's typed arrays are little-endian too.
+
+export function bytesOf(base64: string): Uint8Array {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+export function shortsOf(base64: string): Uint16Array {
+  const bytes = bytesOf(base64);
+  return new Uint16Array(bytes.buffer, 0, bytes.length >> 1);
+}
+
+export function wordsOf(base64: string): Uint32Array {
+  const bytes = bytesOf(base64);
+  return new Uint32Array(bytes.buffer, 0, bytes.length >> 2);
+}

@@ -1,0 +1,95 @@
+// Starts the page: theme, hosts, header, then the view that the address asks for.
+
+import { serverAsk } from "./api/ask";
+import { embeddedAsk } from "./api/embedded";
+import type { Hosts } from "./api/types";
+import { completeAddress } from "./default_range";
+import { showPage } from "./page";
+import type { Shown } from "./page";
+import { element } from "./parts/element";
+import { header } from "./parts/header";
+import { emptyState, failureState, loadingState } from "./parts/states";
+import { hideTooltip } from "./parts/tooltip";
+import { startTheme } from "./parts/theme";
+import { diagnosis } from "./views/diagnosis";
+import { live } from "./views/live";
+import { moment } from "./views/moment";
+import { overview } from "./views/overview";
+
+const HOSTS_AGAIN_MS = 30_000;
+
+const ask = embeddedAsk() ?? serverAsk();
+const place = element("main", { id: "view", tabindex: -1 });
+const speaker = element("div", { class: "for-readers", role: "status", "aria-live": "polite" });
+let hosts: Hosts | null = null;
+let shown: Shown | null = null;
+
+const top = header(
+  (host) => shown?.go({ host, begin: 0, end: 0, a: null, b: null, cpus: [], event: "" }),
+  ask.oneFile,
+);
+
+function skipLink(): HTMLElement {
+  const skip = element("a", { class: "skip button", href: "#view" }, "Skip to the view");
+  skip.addEventListener("click", (event) => {
+    event.preventDefault(); // behind the # stands the address
+    place.focus();
+  });
+  return skip;
+}
+
+function begin(known: Hosts): void {
+  shown = showPage({
+    ask,
+    place,
+    views: { overview, moment, diagnosis, live },
+    announce: (text) => (speaker.textContent = text),
+    complete: (address) => completeAddress(address, hosts?.hosts ?? known.hosts),
+    heard: (now) => {
+      hideTooltip();
+      top.show(now);
+    },
+  });
+}
+
+/** Hosts come and go while the page stands open. */
+async function renewHosts(): Promise<void> {
+  if (document.hidden) return;
+  try {
+    hosts = await ask.hosts();
+    top.know(hosts);
+  } catch {
+    // the view that is shown says what is wrong
+  }
+}
+
+async function start(): Promise<void> {
+  place.replaceChildren(loadingState("Looking for recordings"));
+  try {
+    hosts = await ask.hosts();
+  } catch (error) {
+    place.replaceChildren(failureState(error, () => void start()));
+    return;
+  }
+  if (hosts.hosts.length === 0) {
+    place.replaceChildren(nothingRecorded());
+    return;
+  }
+  top.know(hosts);
+  begin(hosts);
+  if (!ask.oneFile) setInterval(() => void renewHosts(), HOSTS_AGAIN_MS);
+}
+
+function nothingRecorded(): HTMLElement {
+  const state = emptyState(
+    "Nothing recorded yet",
+    "The page shows what a recorder has stored. Start one, and come back in a few seconds:",
+    "necroscope record",
+  );
+  state.append(element("button", { type: "button", onclick: () => void start() }, "Look again"));
+  return state;
+}
+
+startTheme();
+document.getElementById("page")?.replaceChildren(skipLink(), top.element, place, speaker);
+void start();

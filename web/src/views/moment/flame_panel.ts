@@ -1,0 +1,95 @@
+// The flame graph of the selection with its controls.
+
+import { SPLITS, type Address } from "../../address";
+import type { Flame } from "../../api/types";
+import { flameGraph, type FlameGraph } from "../../flame";
+import type { Page } from "../../page";
+import { element } from "../../parts/element";
+import { damagedNote } from "../../parts/states";
+import { exportMenu } from "./export_menu";
+import { toggle } from "./search_box";
+
+export interface FlamePanel {
+  readonly graph: FlameGraph;
+  follow(address: Address): void;
+  show(flame: Flame): void;
+  wait(): void;
+  fail(error: unknown, again: () => void): void;
+}
+
+const SPLIT_TEXTS: Record<Address["by"], string> = {
+  comm: "command",
+  process: "process",
+  thread: "thread",
+  core: "core",
+  whole: "nothing",
+};
+
+export function flamePanel(place: HTMLElement, page: Page): FlamePanel {
+  const options = SPLITS.map((value) => element("option", { value }, SPLIT_TEXTS[value]));
+  const by = element("select", { onchange: () => page.go({ by: splitOf(by.value), zoom: "" }) }, ...options);
+  const inverted = toggle("inverted", () => page.go({ inverted: inverted.box.checked, zoom: "" }));
+  const icicle = toggle("icicle", () => page.go({ icicle: icicle.box.checked }));
+  const difference = toggle("difference to B", () => page.go({ b: difference.box.checked ? "quiet" : null }));
+  const title = element("h2", {}, "Flame graph");
+  const notes = element("div", { class: "quiet flame-notes" });
+  const again = element("div", { class: "group" });
+  const body = element("div", { class: "flame-place" });
+  place.append(
+    element(
+      "div",
+      { class: "panel-bar" },
+      title,
+      element("label", { class: "toggle" }, "split by", by),
+      ...[difference, inverted, icicle].map(({ root }) => root),
+      exportMenu(page),
+    ),
+    notes,
+    again,
+    body,
+  );
+  const graph = flameGraph(body, {
+    onZoom: (zoom) => page.go({ zoom }),
+    onSearch: (search, regexp) => page.go({ search, regexp }, "replace"),
+  });
+  page.signal.addEventListener("abort", () => graph.destroy());
+  let shown: Flame | null = null;
+
+  function draw(address: Address): void {
+    const { inverted, icicle, search, regexp, zoom } = address;
+    if (shown) graph.show(shown, { inverted, icicle, search, regexp, zoom });
+  }
+
+  return {
+    graph,
+    follow(address) {
+      by.value = address.by;
+      inverted.box.checked = address.inverted;
+      icicle.box.checked = address.icicle;
+      difference.box.checked = address.b !== null;
+      if (!place.classList.contains("is-outdated")) draw(address);
+    },
+    show(flame) {
+      place.classList.remove("is-outdated");
+      shown = flame;
+      title.textContent = flame.title || "Flame graph";
+      const damaged = damagedNote(flame.damaged);
+      notes.replaceChildren(flame.notes.join("; "), ...(damaged ? [damaged] : []));
+      again.replaceChildren();
+      draw(page.address);
+    },
+    wait() {
+      place.classList.add("is-outdated");
+      graph.loading();
+    },
+    fail(error, retry) {
+      place.classList.remove("is-outdated");
+      graph.fail(error);
+      again.replaceChildren(element("button", { type: "button", onclick: retry }, "Try again"));
+    },
+  };
+}
+
+function splitOf(value: string): Address["by"] {
+  return SPLITS.find((split) => split === value) ?? "comm";
+}

@@ -1,0 +1,56 @@
+// The search of the moment view: text or regexp; what the server says of a wrong one stands beside it.
+
+import type { Address } from "../../address";
+import { element } from "../../parts/element";
+import type { Page } from "../../page";
+
+export interface SearchBox {
+  readonly root: HTMLElement;
+  follow(address: Address): void;
+  complain(what: string): void; // "" takes it back
+}
+
+const PAUSE_MS = 350;
+
+export function searchBox(page: Page): SearchBox {
+  const input = element("input", {
+    type: "search",
+    maxlength: 200,
+    placeholder: "function, process or thread",
+    "aria-label": "Search stacks",
+    "aria-describedby": "search-says",
+  });
+  const regexp = toggle("regexp", () => page.go({ regexp: regexp.box.checked }));
+  const only = toggle("only matching", () => page.go({ onlyMatching: only.box.checked }));
+  const says = element("span", { id: "search-says", class: "search-says", role: "status" });
+  let timer = 0;
+
+  function search(how: "push" | "replace"): void {
+    clearTimeout(timer);
+    page.go({ search: input.value }, how);
+  }
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => search("replace"), PAUSE_MS);
+  });
+  input.addEventListener("keydown", (event) => event.key === "Enter" && search("push"));
+  page.signal.addEventListener("abort", () => clearTimeout(timer));
+
+  return {
+    root: element("div", { class: "group search", role: "search" }, input, regexp.root, only.root, says),
+    follow(address) {
+      if (document.activeElement !== input) input.value = address.search;
+      regexp.box.checked = address.regexp;
+      only.box.checked = address.onlyMatching;
+    },
+    complain(what) {
+      says.textContent = what;
+      input.setAttribute("aria-invalid", String(what !== ""));
+    },
+  };
+}
+
+export function toggle(label: string, onchange: () => void): { root: HTMLElement; box: HTMLInputElement } {
+  const box = element("input", { type: "checkbox", onchange });
+  return { box, root: element("label", { class: "toggle" }, box, label) };
+}
