@@ -1,4 +1,4 @@
-"""The overview of twelve hours of 96 cores in a browser: cold, panned and zoomed, and what it takes of memory.
+"""The overview of twelve hours of 96 cores in a browser: cold, panned and zoomed, and the memory it takes.
 
     python benchmarks/bench_overview.py [--hours 12] [--cores 96] [--store DIR]
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from benchmarks.bench_hour import forget
 from benchmarks.generate_days import generate, plan_of
@@ -32,7 +32,7 @@ OVERVIEW_LIMIT_SECONDS = 1.0
 MOVE_LIMIT_SECONDS = 0.1
 COLD_RUNS = 3
 MOVES = 20
-SIZE = {"width": 1280, "height": 720}
+SIZE: ViewportSize = {"width": 1280, "height": 720}
 
 # Notes when each part of the overview is on the screen, in ms since the address was opened.
 WATCH_PARTS = """

@@ -2,12 +2,12 @@
 
     python benchmarks/generate_days.py STORE [--hours 12] [--cores 96] [--profiles]
 
-At the rates of a recorder: the time, softirqs and run queue of every core and the memory cgroups every second,
-the kernel log as lines come, segments of 120 s. Once in half an hour a core is in the kernel for 6 s and a NIC
-queue stalls; a unit fails every 10 s and leaves a memory cgroup each time. Events are found by the recorder's
-own watch, and segments are sealed as the recorder seals them. With --profiles the segments with a stall have
-samples (97 Hz) of the stalled core and of some others. Left out is what no overview reads: processes,
-interrupts, NIC counters.
+At the rates of a recorder: the time, softirqs and run queue of every core and the memory cgroups every
+second, the kernel log as lines come, segments of 120 s. Once in half an hour a core is in the kernel for 6 s
+and a NIC queue stalls; a unit fails every 10 s and leaves a memory cgroup each time. Events are found by the
+recorder's own watch, and segments are sealed as the recorder seals them. With --profiles the segments with a
+stall have samples (97 Hz) of the stalled core and of some others. Left out is what no overview reads:
+processes, interrupts, NIC counters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +217,7 @@ def generate(plan: Plan) -> None:
     Store(plan.store).host_folder(HOST).mkdir(parents=True)
     workers = os.cpu_count() or 1
     bounds = [0, *accumulate(len(range(place, plan.segments, workers)) for place in range(workers))]
-    stretches = [range(begin, end) for begin, end in zip(bounds, bounds[1:], strict=False)]
+    stretches = [range(begin, end) for begin, end in pairwise(bounds)]
     with ProcessPoolExecutor(workers) as pool:
         list(pool.map(write_segments, [plan] * workers, stretches))
 

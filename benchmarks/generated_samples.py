@@ -1,4 +1,4 @@
-"""Samples of generated cores, as `perf script` prints them: what is in the counters, seen 97 times a second."""
+"""Samples of generated cores, as `perf script` prints them: what the counters say, seen 97 times a second."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ WALKING = 100  # ticks in the kernel: the core does nothing but walk memory cgro
 KERNEL = "[kernel.kallsyms]"
 USER_LIBRARY = "/usr/bin/server"
 
-# Innermost last; a work is a process and where it is.
-WALK = ("kubelet", "entry_SYSCALL_64 vfs_read seq_read memory_stat_show mem_cgroup_flush_stats".split())
+
+def _stack(text: str) -> list[str]:
+    return text.split(" > ")
+
+
+# A work is a process and where it is, innermost last.
+WALK = ("kubelet", _stack("entry_SYSCALL_64 > vfs_read > memory_stat_show > mem_cgroup_flush_stats"))
 SYSTEM = (
-    ("server", "entry_SYSCALL_64 sys_sendto tcp_sendmsg tcp_write_xmit ip_queue_xmit".split()),
-    ("server", "entry_SYSCALL_64 sys_futex futex_wait schedule".split()),
-    ("containerd", "entry_SYSCALL_64 vfs_write ext4_file_write_iter generic_perform_write".split()),
+    ("server", _stack("entry_SYSCALL_64 > sys_sendto > tcp_sendmsg > tcp_write_xmit > ip_queue_xmit")),
+    ("server", _stack("entry_SYSCALL_64 > sys_futex > futex_wait > schedule")),
+    ("containerd", _stack("entry_SYSCALL_64 > vfs_write > ext4_file_write_iter > generic_perform_write")),
 )
-SOFTIRQ = ("swapper", "asm_common_interrupt __do_softirq net_rx_action napi_poll ena_io_poll".split())
-IDLE = ("swapper", "do_idle default_idle".split())
+SOFTIRQ = ("swapper", _stack("asm_common_interrupt > __do_softirq > net_rx_action > ena_io_poll"))
+IDLE = ("swapper", _stack("do_idle > default_idle"))
 USER = tuple(("server", [f"handle_{name}", f"parse_{name}"]) for name in ("read", "write", "list", "health"))
 
 Ticks = tuple[int, int, int]

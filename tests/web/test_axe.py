@@ -26,15 +26,17 @@ pytestmark = pytest.mark.skipif(
 SIZES = {"desk": DESKTOP, "phone": PHONE}
 
 
-def serious_issues(page: Page) -> list[str]:
-    """What axe-core holds against a page, with the elements it means."""
+def require_nothing_serious(page: Page) -> None:
+    """Fail with what axe-core holds against a page, and the elements it means."""
     page.evaluate(AXE.read_text())
     found: list[dict[str, Any]] = page.evaluate(RUN)
-    return [
-        f"{one['impact']}: {one['id']}: {one['help']}: {[node['html'][:200] for node in one['nodes'][:5]]}"
+    issues = [
+        f"{one['impact']}: {one['id']}: {one['help']}: {node['html'][:200]}"
         for one in found
         if one["impact"] in SERIOUS
+        for node in one["nodes"]
     ]
+    assert not issues, "\n".join(issues)
 
 
 def _open_overview(page: Page, address: str) -> None:
@@ -89,7 +91,7 @@ def test_axe_finds_nothing_serious(
     with tab(browser, viewport=SIZES[size], color_scheme=colours, has_touch=size == "phone") as opened:
         VIEWS[view](opened.page, server.address)
         keep_picture(opened.page, f"axe-{view}-{colours}-{size}")
-        assert serious_issues(opened.page) == []
+        require_nothing_serious(opened.page)
         assert _is_not_cut_off(opened.page)
 
 
@@ -106,7 +108,7 @@ def test_axe_finds_nothing_serious_in_the_token_form(
     ):
         opened.page.goto(running.address)
         opened.page.get_by_role("heading", name="A token is needed").wait_for()
-        assert serious_issues(opened.page) == []
+        require_nothing_serious(opened.page)
 
 
 def _is_not_cut_off(page: Page) -> bool:

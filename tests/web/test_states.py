@@ -108,7 +108,11 @@ def test_a_token_is_asked_for_and_opens_the_page(browser: Browser, incident: Pat
 def test_a_slow_answer_is_waited_for_aloud(open_tab: Tab, server: Served) -> None:
     page = open_tab.page
     held: list[Route] = []
-    page.route("**/api/cores*", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/cores*", hold)
     page.goto(server.address)
     expect(page.get_by_role("status").filter(has_text="Loading the cores")).to_be_visible()
     expect(page.locator("button.mark").first).to_be_visible()  # the rest does not wait for it

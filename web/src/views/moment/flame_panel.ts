@@ -7,7 +7,7 @@ import type { Page } from "../../page";
 import { element } from "../../parts/element";
 import { damagedNote } from "../../parts/states";
 import { exportMenu } from "./export_menu";
-import { toggle } from "./search_box";
+import { isWrongSearch, toggle } from "./search_box";
 
 export interface FlamePanel {
   readonly graph: FlameGraph;
@@ -84,6 +84,7 @@ export function flamePanel(place: HTMLElement, page: Page): FlamePanel {
     },
     fail(error, retry) {
       place.classList.remove("is-outdated");
+      if (shown && isWrongSearch(error, page.address)) return draw(page.address); // said beside the search
       graph.fail(error);
       again.replaceChildren(element("button", { type: "button", onclick: retry }, "Try again"));
     },

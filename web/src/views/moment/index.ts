@@ -13,6 +13,7 @@ import "./moment.css";
 import { culpritQuestion, eventsQuestion, flameQuestion, scopeQuestion, shownRange } from "./questions";
 import { rangeBar } from "./range_bar";
 import { scopePanel } from "./scope_panel";
+import { isWrongSearch } from "./search_box";
 import { selectionBar } from "./selection_bar";
 
 /** The bars first, as they are read and as Tab goes through them. */
@@ -55,7 +56,7 @@ export const moment: View = (place, page) => {
     },
     fail(error, again) {
       const failure = failureOf(error);
-      const isSearch = failure.status === 400 && page.address.search !== "";
+      const isSearch = isWrongSearch(error, page.address);
       filter.complain(isSearch ? `${failure.what} ${failure.hint}`.trim() : "");
       scope.fail(isSearch ? null : failureState(error, again));
     },

@@ -1,6 +1,7 @@
 // The search of the moment view: text or regexp; what the server says of a wrong one stands beside it.
 
 import type { Address } from "../../address";
+import { failureOf } from "../../api/failure";
 import { element } from "../../parts/element";
 import type { Page } from "../../page";
 
@@ -48,6 +49,11 @@ export function searchBox(page: Page): SearchBox {
       input.setAttribute("aria-invalid", String(what !== ""));
     },
   };
+}
+
+/** The server refuses a search before anything else of a question that the page itself made. */
+export function isWrongSearch(error: unknown, address: Address): boolean {
+  return failureOf(error).status === 400 && address.search !== "";
 }
 
 export function toggle(label: string, onchange: () => void): { root: HTMLElement; box: HTMLInputElement } {
