@@ -6,8 +6,8 @@ import pytest
 
 from necroscope.cli.main import VERBS
 from necroscope.cli.screen import Screen
-from necroscope.cli.value_text import value_text
 from necroscope.model.finding import Evidence
+from necroscope.model.value_text import value_text
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

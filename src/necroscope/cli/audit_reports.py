@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 from necroscope import __version__
 from necroscope.audit.behaviour import JUDGED
 from necroscope.cli.screen import printable
-from necroscope.cli.value_text import value_text
 from necroscope.findings.catalog import ALL_DETECTORS
 from necroscope.findings.unit_evidence import is_enabled
 from necroscope.model.finding import Finding, Severity
 from necroscope.model.inventory import Inventory
 from necroscope.model.judgement import Judgement
+from necroscope.model.value_text import value_text
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

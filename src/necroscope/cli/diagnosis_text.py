@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from necroscope.cli.screen import Screen
-from necroscope.cli.value_text import value_text
 from necroscope.findings.unit_held_back import sentence
 from necroscope.model.accident import Accident
 from necroscope.model.culprit import Suspect
 from necroscope.model.diagnosis import Diagnosis, Link, Rival
 from necroscope.model.finding import Evidence
+from necroscope.model.value_text import value_text
 
 EVIDENCE_SHOWN = 10  # of a link; --json has all of it
 

@@ -14,13 +14,13 @@ from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
 from necroscope.cli.finding_text import finding_document, finding_lines, not_checked_lines
 from necroscope.cli.look_now import look_now
 from necroscope.cli.screen import Screen
-from necroscope.cli.value_text import value_text
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event, event_id
 from necroscope.model.examination import Examination
 from necroscope.model.finding import Severity
+from necroscope.model.value_text import value_text
 from necroscope.recording.segment import Segment
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from necroscope.cli.screen import Screen
-from necroscope.cli.value_text import value_text
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Finding
+from necroscope.model.value_text import value_text
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from necroscope.cli.screen import Screen
-from necroscope.cli.value_text import value_text
 from necroscope.cli.zombies_named import NamedZombies, named_zombies
 from necroscope.diagnosis.zombies.ledger_shares import By, LedgerShare, shares_by
-from necroscope.diagnosis.zombies.trend import FEWEST_POINTS, Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
-from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Cost, Outlook, Wall
-from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
+from necroscope.diagnosis.zombies.wall import Cost, Outlook
+from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
+from necroscope.diagnosis.zombies.zombie_report import ZombieReport
 from necroscope.model.amounts import time_text
 from necroscope.model.finding import Evidence
+from necroscope.model.value_text import value_text
 from necroscope.recording.clock import Anchor
 from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, CgroupLedger
 from necroscope.sources.zombie_pins import ZombiePins
@@ -66,33 +66,18 @@ def summary_line(report: ZombieReport) -> str:
     line = f"{Anchor(0, 0).iso(report.seen.time_ns)} tracked {count.tracked} in-use {count.in_use}"
     ledger = report.seen.ledger.value
     known = f" ledger-dying {ledger.dying} ledger-zombies {ledger.zombies}" if ledger else ""
-    return f"{line} dying {count.dying}{known} rate {_rate(report.rate)}"
+    return f"{line} dying {count.dying}{known} rate {rate_text(report.rate)}"
 
 
 def _verdict(report: ZombieReport) -> str:
     count = report.seen.counts.memory
     many = f"{count.dying:,} dying memory cgroups"
-    leak = f", {_rate(report.rate)}" if report.is_leaking else ""
+    leak = f", {rate_text(report.rate)}" if report.is_leaking else ""
     wall = {
         Outlook.BEYOND: ", beyond the wall",
         Outlook.AHEAD: f", the wall is {time_text(report.wall.seconds or 0)} away",
     }.get(report.wall.outlook, "")
     return many + leak + wall
-
-
-def _rate(trend: Trend | None) -> str:
-    if trend is None:
-        return f"not known with fewer than {FEWEST_POINTS} readings"
-    slope = trend.slope
-    if not slope.is_trend:
-        return "no trend"
-    value, low, high = (x * MINUTE for x in (slope.value, slope.low, slope.high))
-    return f"{_signed(value)} a minute ({_signed(low)} to {_signed(high)})"
-
-
-def _signed(value: float) -> str:
-    """Three digits, and never as a power of ten."""
-    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
 
 
 def _counts(report: ZombieReport) -> Iterator[tuple[str, str]]:
@@ -107,7 +92,7 @@ def _counts(report: ZombieReport) -> Iterator[tuple[str, str]]:
         yield "  older than it", f"{report.older:,}"
         yield from _doubts(report, ledger)
     over = f", over {time_text(report.rate.seconds)}" if report.rate else ""
-    yield "zombies added", f"{_rate(report.rate)}{over}"
+    yield "zombies added", f"{rate_text(report.rate)}{over}"
 
 
 def _doubts(report: ZombieReport, ledger: CgroupLedger) -> Iterator[tuple[str, str]]:
@@ -182,9 +167,9 @@ def _wall(report: ZombieReport) -> list[tuple[str, str]]:
     wall = report.wall
     since = ", since the last drop" if report.trend and report.trend.after_drop else ""
     over = f", over {time_text(report.trend.seconds)}{since}" if report.trend else ""
-    rows = [("tracked cgroups", f"{_rate(report.trend)}{over}")]
+    rows = [("tracked cgroups", f"{rate_text(report.trend)}{over}")]
     rows += [(_cost_name(cost), _cost(cost)) for cost in wall.costs]
-    return [*rows, ("reached", _reached(wall))]
+    return [*rows, ("reached", reached_text(wall))]
 
 
 def _cost_name(cost: Cost) -> str:
@@ -195,24 +180,6 @@ def _cost(cost: Cost) -> str:
     limit = f"{cost.limit:.0%} of memory" if cost.unit == "ratio" else f"{_seconds(cost.limit)} for one read"
     at = f"{limit} at {cost.level:,} tracked cgroups" if cost.level is not None else f"{limit}: no level"
     return f"{at} ({cost.why})"
-
-
-def _reached(wall: Wall) -> str:
-    match wall.outlook:
-        case Outlook.AHEAD:
-            early, late = time_text(wall.earliest_seconds or 0), time_text(wall.latest_seconds or 0)
-            return f"in {time_text(wall.seconds or 0)} ({early} to {late}) if it goes on like this"
-        case Outlook.BEYOND:
-            return "already"
-        case Outlook.NO_TREND:
-            return "no trend: the interval of the slope contains zero"
-        case Outlook.FALLING:
-            return "not in sight: the number is falling"
-        case Outlook.TOO_SHORT:
-            wanted = time_text(FEWEST_SECONDS)
-            return f"not known: it needs {wanted} of recording or more (necroscope record)"
-        case Outlook.NO_LEVEL:
-            return "not known: no cost has a level here"
 
 
 def _list(screen: Screen, report: ZombieReport, named: NamedZombies) -> Iterator[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from necroscope.cli.reports.blocks import Block, Bullets, Heading, Paragraph, Section, Table
 from necroscope.cli.reports.incident import Incident
-from necroscope.cli.value_text import value_text
 from necroscope.findings.unit_held_back import sentence
 from necroscope.model.culprit import Suspect
 from necroscope.model.diagnosis import Diagnosis, Link
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Evidence
+from necroscope.model.value_text import value_text
 
 # How the reasons begin why something about a leak could not be told (diagnosis/facts/leak_facts.py).
 ABOUT_LEAKS = ("zombies", "who leaks", "which services", "whether leaks")

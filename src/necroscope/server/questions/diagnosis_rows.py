@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
-from necroscope.cli.value_text import value_text
 from necroscope.diagnosis.explained import Explanation
 from necroscope.model.diagnosis import Diagnosis, Link, Rival
 from necroscope.model.finding import Evidence
 from necroscope.model.plan import Treatment
 from necroscope.model.remedy_ids import REMEDIES
+from necroscope.model.value_text import value_text
 from necroscope.server.answers.diagnosis import ChainLink, EvidenceRow, PlanStep, RuledOut
 from necroscope.server.range_and_filters import US_NS
 

@@ -21,14 +21,15 @@ export function searchBox(page: Page): SearchBox {
     "aria-label": "Search stacks",
     "aria-describedby": "search-says",
   });
-  const regexp = toggle("regexp", () => page.go({ regexp: regexp.box.checked }));
-  const only = toggle("only matching", () => page.go({ onlyMatching: only.box.checked }));
+  const regexp = toggle("regexp", () => search("push"));
+  const only = toggle("only matching", () => search("push"));
   const says = element("span", { id: "search-says", class: "search-says", role: "status" });
   let timer = 0;
 
+  /** All of it: what was typed just before a box is ticked counts too. */
   function search(how: "push" | "replace"): void {
     clearTimeout(timer);
-    page.go({ search: input.value }, how);
+    page.go({ search: input.value, regexp: regexp.box.checked, onlyMatching: only.box.checked }, how);
   }
   input.addEventListener("input", () => {
     clearTimeout(timer);
