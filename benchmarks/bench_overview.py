@@ -49,11 +49,17 @@ const look = () => {
   if (Object.keys(window.parts).length < 4) requestAnimationFrame(look);
 };
 requestAnimationFrame(look);
+window.asking = 0;
+const ask = window.fetch;
+window.fetch = (...words) => {
+  window.asking++;
+  return ask(...words).finally(() => window.asking--);
+};
 """
 # From a key to the end of the frame that shows what it did, in ms.
 PRESS = """async key => {
   const canvas = document.querySelector('.heatmap canvas');
-  const began = performance.now();
+  const began = window.pressed = performance.now();
   canvas.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
   await new Promise(done => requestAnimationFrame(() => {
     const after = new MessageChannel();
@@ -62,9 +68,19 @@ PRESS = """async key => {
   }));
   return performance.now() - began;
 }"""
-# How long the questions took that were asked since a moment, the longest, in ms.
-ASKED = """([name, since]) => Math.max(0, ...performance.getEntriesByType('resource')
-  .filter(one => one.startTime >= since && one.name.includes('/api/' + name)).map(one => one.duration))"""
+# The page asks when a move has come to rest, for the verdict last.
+AT_REST = """() => performance.now() > window.pressed + 1000 && window.asking === 0
+  && document.querySelector('.verdict:not([data-level=loading])')"""
+# How long the longest question of each sort took that was asked since a moment, in ms.
+ASKED = """since => {
+  const longest = {};
+  for (const one of performance.getEntriesByType('resource')) {
+    const [, sort] = /api\\/(\\w+)/.exec(one.name) ?? [];
+    if (sort && one.startTime >= since) longest[sort] = Math.max(longest[sort] ?? 0, one.duration);
+  }
+  performance.clearResourceTimings();
+  return longest;
+}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +132,7 @@ def measure_cold(store: Path, browser: Browser, hash: str) -> None:
         forget(store)
         with served(store) as server, opened(browser) as page:
             runs.append(show(page, f"{server.address}{hash}"))
+            print(f"  a cold start; its questions: {asked_since(page, 0)}")
     pictures = [max(run[name] for name in ("events", "cores", "cgroups")) for run in runs]
     report("overview, cold, all pictures, the best run", min(pictures), "limit", OVERVIEW_LIMIT_SECONDS)
     report("overview, cold, all pictures, the worst run", max(pictures), "limit", OVERVIEW_LIMIT_SECONDS)
@@ -126,34 +143,31 @@ def measure_cold(store: Path, browser: Browser, hash: str) -> None:
 
 def measure_moves(page: Page) -> None:
     """Pans and zooms, each after the one before has come to rest."""
-    worst_asked: dict[str, float] = {}
-    ways = {"pan": ("ArrowLeft", "ArrowRight"), "zoom": ("+", "+", "+", "-", "-")}
+    ways = {"pan": ("ArrowLeft", "ArrowRight"), "zoom": ("+", "-")}
     for _ in range(4):  # into the hours, so that there is something to pan to
         page.evaluate(PRESS, "+")
-    _settle(page)
+    page.wait_for_function(AT_REST)
     for what, keys in ways.items():
         since = page.evaluate("performance.now()")
         times = []
         for number in range(MOVES):
-            times.append(page.evaluate(PRESS, keys[number // 4 % len(keys)]) / 1e3)
-            _settle(page)
+            times.append(page.evaluate(PRESS, keys[number // 5 % len(keys)]) / 1e3)
+            page.wait_for_function(AT_REST)
         report(f"{what}, the worst of {MOVES}", max(times), "limit", MOVE_LIMIT_SECONDS)
-        for name in ("cores", "events", "zombies", "diagnosis"):
-            worst_asked[f"{name} after a {what}"] = page.evaluate(ASKED, [name, since]) / 1e3
-    told = ", ".join(f"{name} {seconds * 1e3:.0f} ms" for name, seconds in worst_asked.items())
-    print(f"  the longest question of each sort, which the picture does not wait for: {told}")
+        print(f"  the longest questions, for which the picture does not wait: {asked_since(page, since)}")
 
 
-def _settle(page: Page) -> None:
-    page.wait_for_load_state("networkidle")
-    page.wait_for_function("() => document.querySelector('.verdict:not([data-level=loading])')")
+def asked_since(page: Page, since: float) -> str:
+    """How long the questions took that were asked since a moment."""
+    longest: dict[str, float] = page.evaluate(ASKED, since)
+    return ", ".join(f"{sort} {milliseconds:.0f} ms" for sort, milliseconds in sorted(longest.items()))
 
 
 def measure_fast_moves(page: Page) -> None:
     """Many moves without a pause, as a wheel makes them."""
     times = [page.evaluate(PRESS, key) / 1e3 for key in ("ArrowLeft", "ArrowRight") for _ in range(MOVES)]
     report(f"pan without a pause, the worst of {len(times)}", max(times), "limit", MOVE_LIMIT_SECONDS)
-    _settle(page)
+    page.wait_for_function(AT_REST)
 
 
 def measure_questions(server: Served, where: Recorded) -> None:

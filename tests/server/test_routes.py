@@ -78,6 +78,11 @@ def test_a_symptom_is_found_by_its_id(app: ASGIApp) -> None:
     assert RESET_ID in [event["id"] for event in events]
 
 
+def test_the_rows_of_a_scope_are_understood(app: ASGIApp) -> None:
+    told = ask(app, f"/api/scope?{RANGE}&rows=25")
+    assert (told.status, body(told)["error"]["slug"]) == (404, "no-samples")  # this store has none
+
+
 def bad_parameters() -> Iterator[str]:
     yield from (f"{name}?host=node-17&begin_us=1" for name in OF_A_RANGE)
     yield from (f"{name}?host=node-17&begin_us=5&end_us=5" for name in OF_A_RANGE)

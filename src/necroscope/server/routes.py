@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Query, Response
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from necroscope.server.answers.cores import Cores
@@ -57,7 +57,10 @@ Names = Annotated[list[Name] | None, Query(max_length=MOST_NAMES)]
 Cpu = Annotated[int, Query(ge=0, le=65_535)]
 Cpus = Annotated[list[Cpu] | None, Query(max_length=MOST_CPUS)]
 Text = Annotated[str, Query(max_length=LONGEST_SEARCH)]
-Rows = Literal[10, 20, 25, 50, 100]
+# Without the validator a number in an address stays a text, which equals none of these.
+Rows = Annotated[
+    Literal[10, 20, 25, 50, 100], BeforeValidator(lambda text: int(text) if text.isdigit() else text)
+]
 Against = Annotated[str, Query(max_length=64, description="empty, `quiet`, or BEGIN_US..END_US")]
 
 ERRORS: dict[int | str, dict[str, Any]] = {

@@ -61,7 +61,7 @@ export function coreHeatmap(): CoreHeatmap {
     labels.replaceChildren(
       ...shown.map(({ core, place }) => {
         const label = element("span", {}, String(core));
-        label.style.top = `${place * pixels - scroller.scrollTop + Math.min(pixels, LABEL_PIXELS) / 2}px`;
+        label.style.top = `${place * pixels - scroller.scrollTop + Math.max(6, Math.min(pixels, LABEL_PIXELS) / 2)}px`;
         return label;
       }),
     );

@@ -74,7 +74,7 @@ function tokenForm(failure: Failure, then: () => void): HTMLElement {
       then();
     } catch (error) {
       const told = failureOf(error);
-      says.textContent = `${told.what} ${told.hint}`;
+      says.textContent = `${told.what}; ${told.hint}`;
       input.select();
     }
   }
@@ -97,7 +97,7 @@ function tokenForm(failure: Failure, then: () => void): HTMLElement {
 /** What of the recording could not be read, so that no picture passes for whole. */
 export function damagedNote(damaged: Damaged[]): HTMLElement | null {
   if (damaged.length === 0) return null;
-  const lines = damaged.map((one) => element("li", {}, `${one.what} ${one.hint}`));
+  const lines = damaged.map((one) => element("li", {}, `${one.what}; ${one.hint}`));
   return element(
     "details",
     { class: "notes" },

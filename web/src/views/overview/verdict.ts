@@ -31,7 +31,7 @@ export function verdict(): Verdict {
     fail(error) {
       const failure = failureOf(error);
       place.dataset.level = "unknown";
-      place.replaceChildren(element("span", {}, `No verdict: ${failure.what} ${failure.hint}`));
+      place.replaceChildren(element("span", {}, `No verdict: ${failure.what}; ${failure.hint}`));
     },
   };
 }
