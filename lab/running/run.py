@@ -14,6 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
+from lab.machines.tracefs import tracefs_mounted
 from lab.running.differences import Before
 from lab.running.expectation import Check, check
 from lab.running.interruptions import Interrupted, Interruptions, interruptions
@@ -40,7 +41,7 @@ def run(scenario: Scenario, stage: Stage) -> Outcome:
         return Outcome(scenario.id, stage.folder, 0.0, unfit=missing)
     stage.folder.mkdir(parents=True, exist_ok=True)
     (stage.folder / OUTCOME).unlink(missing_ok=True)  # that of an earlier run says nothing of this one
-    with transcript(stage), interruptions(stage.tell) as signals:
+    with transcript(stage), interruptions(stage.tell) as signals, tracefs_mounted():
         clean_after_killed_runs(stage.tell)
         before = Before(read_machine_state(), own_mark(), stage.folder)
         with noted(before), marked(before.mark):

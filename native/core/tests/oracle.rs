@@ -321,12 +321,15 @@ fn two_events_and_a_log_line() {
         } else {
             command.arg("-o").arg(&path);
         }
-        let mut child = Running(command.args(["--", "sleep", "1.2"]).spawn().unwrap());
-        sleep(Duration::from_millis(700));
+        let mut child = Running(command.args(["--", "sleep", "2"]).spawn().unwrap());
         let text = format!("necroscope oracle {name} {}", std::process::id());
-        if !log(&format!("<1>{text}")) {
-            println!("skipped: /dev/kmsg is not writable");
-            return;
+        // perf takes its time to begin, and the kernel takes few lines a second from a program.
+        for _ in 0..4 {
+            sleep(Duration::from_millis(450));
+            if !log(&format!("<1>{text}")) {
+                println!("skipped: /dev/kmsg is not writable");
+                return;
+            }
         }
         if name == "killed" {
             sleep(Duration::from_millis(1500)); // perf writes its buffers when it has woken up
