@@ -47,7 +47,7 @@ async function ourFlame(nodes: number): Promise<Times> {
   below.sort((one, other) => tree.here.total[other]! - tree.here.total[one]!);
   const zoom = pathOf(tree, below[0]!);
   const place = freshPlace();
-  const graph = flameGraph(place, { onZoom: () => {}, onSearch: () => {} });
+  const graph = flameGraph(place, { onZoom: () => {}, onMark: () => {}, onFind: () => {} });
   const times = {
     draw: await measure(
       () => graph.show(flame, LOOK),

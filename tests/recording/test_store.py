@@ -51,6 +51,11 @@ def test_the_folder_of_fixes_is_not_that_of_a_host(tmp_path: Path) -> None:
     assert (store.segments(), store.damaged) == ([], [])
 
 
+def test_a_link_to_itself_is_no_host(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert Store(tmp_path).segments() == []
+
+
 def test_segments_of_one_second_get_names_of_their_own(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for _ in range(3):

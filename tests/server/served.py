@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +32,11 @@ class Served:
 
 
 @contextmanager
-def served(store: Path, *options: str, port: int = 0) -> Iterator[Served]:
-    """Serve a store for some time; a test may end or kill the process before."""
+def served(store: Path, *options: str, port: int = 0, wrapper: Sequence[str] = ()) -> Iterator[Served]:
+    """Serve a store for some time, behind a wrapper that becomes the server; a test may end it before."""
     with tempfile.NamedTemporaryFile(prefix="necroscope-serve-", suffix=".log") as log:
-        command = [str(PROGRAM), "serve", "--listen", f"127.0.0.1:{port}", "--store", str(store), *options]
+        words = ["serve", "--listen", f"127.0.0.1:{port}", "--store", str(store), *options]
+        command = [*wrapper, str(PROGRAM), *words]
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         try:
             yield Served(_address(process, Path(log.name)), process, Path(log.name))

@@ -3,6 +3,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
+
+import pytest
+from opentelemetry.trace import NoOpTracer, Tracer, TracerProvider
 
 from necroscope.server.openapi import whole_document
 from tests.server.asgi_client import app_with, ask
@@ -36,6 +40,20 @@ def test_it_is_served_and_loads_nothing_from_elsewhere() -> None:
     told = ask(app_with(), "/api/openapi.json")
     assert told.status == 200 and "/api/ping" in json.loads(told.body)["paths"]
     assert b"http://" not in told.body and b"https://" not in told.body
+
+
+def test_nobody_is_told_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FastAPI traces requests as soon as anything in the process, or its environment, sets a tracer."""
+    traced: list[object] = []
+
+    class Provider(TracerProvider):
+        def get_tracer(self, *arguments: Any, **_: Any) -> Tracer:
+            traced.append(arguments)
+            return NoOpTracer()
+
+    monkeypatch.setattr("opentelemetry.trace.get_tracer_provider", Provider)
+    assert ask(app_with(), "/api/openapi.json").status == 200
+    assert traced == []
 
 
 def test_it_is_printed() -> None:

@@ -122,6 +122,27 @@ def test_damage_is_told_of_its_host_and_time_without_where_the_store_is(tmp_path
     assert store.damaged_in(Range("other", US, US + 3601 * 10**6)) == []
 
 
+def test_a_pipe_that_takes_the_place_of_a_file_is_seen_with_the_next_listing(
+    tmp_path: Path, clock: Clock
+) -> None:
+    folder = sealed_segment(tmp_path, MOMENTS[:3]).folder
+    store = RecordedStore(tmp_path)
+    assert len(store.segments_of(HOST)) == 1 and not store.damaged
+    (folder / "counters/cores.parquet").unlink()
+    os.mkfifo(folder / "counters/cores.parquet")
+    clock.now = 2.0
+    assert not store.hosts() and "not a file" in store.damaged[0].error.what
+
+
+def test_damage_of_a_host_whose_folder_has_another_name(tmp_path: Path) -> None:
+    sealed_segment(tmp_path, MOMENTS[:3])
+    bad = sealed_segment(tmp_path, MOMENTS[:3]).folder
+    (bad / DESCRIPTION).write_text("[")
+    (tmp_path / HOST).rename(tmp_path / "moved")
+    (told,) = RecordedStore(tmp_path).damaged_in(Range(HOST, US, US + 3 * 10**6))
+    assert told.what.startswith(f"moved/{bad.name}/")
+
+
 def test_an_empty_store(tmp_path: Path) -> None:
     store = RecordedStore(tmp_path / "not-there")
     assert not store.hosts() and not store.damaged

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -153,6 +153,21 @@ def test_the_document_names_every_question_its_answer_and_its_errors() -> None:
         *("host", "begin_us", "end_us", "cpu", "process", "thread", "event", "idle"),
         *("search", "regexp", "only_matching", "by", "inverted", "against"),
     }
+
+
+def test_no_question_runs_in_the_pool_of_the_framework(app: ASGIApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has 40 threads and no limit to what waits: ours are bounded, in work.py."""
+    used: list[object] = []
+
+    async def in_the_pool(call: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
+        used.append(call)
+        return call(*arguments)
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", in_the_pool)
+    targets = [f"/api/{name}?{RANGE}" for name in QUESTIONS] + ["/", "/api/openapi.json", "/api/none"]
+    for target in [*targets, f"/api/flame?{RANGE}&by=colour"]:
+        assert ask(app, target).status in (200, 400, 404, 503), target
+    assert used == []
 
 
 def test_half_a_character_in_a_name_can_be_told() -> None:

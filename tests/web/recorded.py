@@ -16,6 +16,7 @@ from necroscope.recording.store import Store
 from necroscope.recording.stored_events import StoredEvent, find_event
 
 KEPT = "NECROSCOPE_KEPT_INCIDENT"  # the folder of a run of the lab, to save the minute
+TRIES = 2  # whether the lab works is tested elsewhere; another test's load on the same core can spoil a run
 SCENARIO = all_scenarios()["starved-core"]
 
 
@@ -27,10 +28,12 @@ def incident_store(folder: Path) -> Path:
         return store
     if missing := lacks(SCENARIO.needs):
         pytest.skip("; ".join(map(str, missing)))
-    stage = Stage(folder=folder)
-    outcome = run(SCENARIO, stage)
-    assert outcome.is_as_expected, outcome_text(outcome)
-    return stage.store
+    for number in range(TRIES):
+        stage = Stage(folder=folder / str(number))
+        outcome = run(SCENARIO, stage)
+        if outcome.is_as_expected:
+            return stage.store
+    raise AssertionError(outcome_text(outcome))
 
 
 def event_named(store: Path, id: str) -> StoredEvent:

@@ -105,7 +105,7 @@ def test_the_flame_graph_is_walked_zoomed_and_left_by_keys(moment: Page) -> None
     moment.keyboard.press("Backspace")
     expect(way.get_by_role("listitem")).to_have_count(1)
     moment.keyboard.press("/")
-    expect(moment.get_by_label("Search frames")).to_be_focused()
+    expect(moment.get_by_label("Search stacks")).to_be_focused()
 
 
 WAITS = {"Overview": wait_for_overview, "Moment": wait_for_moment, "Diagnosis": wait_for_diagnosis}

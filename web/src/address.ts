@@ -34,6 +34,7 @@ export interface Address {
   inverted: boolean;
   icicle: boolean;
   zoom: string;
+  mark: string; // what is highlighted in the flame graph
   event: string;
   rows: number;
 }
@@ -58,6 +59,7 @@ export const DEFAULTS: Address = {
   inverted: false,
   icicle: false,
   zoom: "",
+  mark: "",
   event: "",
   rows: 50,
 };
@@ -106,6 +108,7 @@ export function parseAddress(hash: string): Address {
     inverted: said.has("inverted"),
     icicle: said.has("icicle"),
     zoom: said.get("zoom") ?? "",
+    mark: said.get("mark") ?? "",
     event: said.get("event") ?? "",
     rows: oneOf(ROWS, Number(said.get("rows")), DEFAULTS.rows),
   };
@@ -132,6 +135,7 @@ function written(address: Address): [string, string | number | boolean | null][]
     ["inverted", address.inverted],
     ["icicle", address.icicle],
     ["zoom", address.zoom],
+    ["mark", address.mark],
     ["event", address.event],
     ["rows", address.rows === DEFAULTS.rows ? "" : address.rows],
   ];

@@ -1,5 +1,6 @@
 // Starts the page: theme, hosts, header, then the view that the address asks for.
 
+import { DEFAULTS } from "./address";
 import { serverAsk } from "./api/ask";
 import { embeddedAsk } from "./api/embedded";
 import type { Hosts } from "./api/types";
@@ -8,7 +9,7 @@ import { showPage } from "./page";
 import type { Shown } from "./page";
 import { element } from "./parts/element";
 import { header } from "./parts/header";
-import { emptyState, failureState, loadingState } from "./parts/states";
+import { emptyState, failureState, loadingState, SESSION_OPENED } from "./parts/states";
 import { hideTooltip } from "./parts/tooltip";
 import { startTheme } from "./parts/theme";
 import { diagnosis } from "./views/diagnosis";
@@ -25,7 +26,7 @@ let hosts: Hosts | null = null;
 let shown: Shown | null = null;
 
 const top = header(
-  (host) => shown?.go({ host, begin: 0, end: 0, a: null, b: null, cpus: [], event: "" }),
+  (host) => shown?.go({ ...DEFAULTS, view: shown.address.view, quantity: shown.address.quantity, host }),
   ask.oneFile,
 );
 
@@ -90,6 +91,12 @@ function nothingRecorded(): HTMLElement {
   return state;
 }
 
+// A session that ran out in a view: all its parts are asked again, not only the one with the form.
+addEventListener(SESSION_OPENED, (event) => {
+  if (!shown) return;
+  event.preventDefault();
+  shown.restart();
+});
 startTheme();
 document.getElementById("page")?.replaceChildren(skipLink(), top.element, place, speaker);
 void start();

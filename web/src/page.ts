@@ -64,6 +64,7 @@ export function showPage(stage: Stage): Shown {
     const before = address;
     address = now;
     stage.heard(now);
+    if (now.view !== before.view) scrollTo(0, 0);
     if (now.view !== before.view || now.host !== before.host) start();
     else for (const heard of [...listeners]) heard(now, before);
   }

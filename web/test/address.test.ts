@@ -23,6 +23,7 @@ const FULL: Address = {
   inverted: true,
   icicle: true,
   zoom: "kubelet;shrink_node",
+  mark: "kubelet;shrink%3Bnode;total",
   event: "nic-reset-20261116T165851.125Z-3",
   rows: 100,
 };

@@ -1,3 +1,4 @@
+import { readMark, writtenMark } from "../src/views/moment/mark";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as words from "../src/views/moment/words";
@@ -31,4 +32,11 @@ test("a probability is told in words and as a number", () => {
   assert.equal(words.chanceInWords(0.00001), "hardly chance");
   assert.equal(words.chanceInWords(0.9), "chance");
   assert.deepEqual([0.00001, 0.0123, 1].map(words.writtenProbability), ["<0.0001", "0.012", "1"]);
+});
+
+test("a mark in a link is the suspect it was made from, whatever its name", () => {
+  const mark = { process: "a;b%", function: "operator;()", way: "self" };
+  assert.deepEqual(readMark(writtenMark(mark)), mark);
+  assert.equal(readMark(""), null);
+  assert.equal(readMark("%"), null);
 });

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blocksOf, cellAt, gridOver, secondOfCell, spanBetween, spanOfCell } from "../src/heatmap/scope_grid";
+import {
+  blocksOf,
+  cellAt,
+  gridOver,
+  secondOfCell,
+  spanBetween,
+  spanOfCell,
+  unrecorded,
+} from "../src/heatmap/scope_grid";
 
 const grid = { beginUs: 1_000_000_000, columns: 60, rows: 50 };
 
@@ -53,4 +61,14 @@ test("edges of every row count lie on rows", () => {
 
 test("a grid over a range begins and ends at whole seconds", () => {
   assert.deepEqual(gridOver([5_300_000, 9_100_000], 20), { beginUs: 5_000_000, columns: 5, rows: 20 });
+});
+
+test("what is before and after the recording is not recorded, in whole seconds", () => {
+  const S = 1_000_000;
+  assert.deepEqual(unrecorded(grid, [990 * S, 1070 * S]), []);
+  assert.deepEqual(unrecorded(grid, [1001.5 * S, 1058.5 * S]), [
+    [1000 * S, 1001 * S],
+    [1059 * S, 1060 * S],
+  ]);
+  assert.deepEqual(unrecorded(grid, [1 * S, 2 * S]), [[1000 * S, 1060 * S]]);
 });

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::hash::FastMap;
-use crate::profile::{Frame, FrameKind};
+use crate::profile::{Frame, FrameKind, Task};
 use crate::sealed::{Columns, Error, Names, Sealed};
 use crate::window::Filter;
 
@@ -56,10 +56,23 @@ pub struct Row {
 }
 
 /// What is kept of one line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Cells {
+    key: Key,
     counts: Vec<u32>,
     depth: u64,
+}
+
+/// The lines that a stack of a process counts in, each with the place of its function in the stack.
+type Lines = Vec<(u32, u32)>;
+
+/// What is looked up once for all samples of a profile.
+#[derive(Default)]
+struct Known {
+    processes: Vec<u32>,
+    functions: FastMap<u32, Option<u32>>,
+    /// By process and stack.
+    lines: FastMap<(u32, u32), Lines>,
 }
 
 /// Samples of processes and kernel functions in bins of time, all of one length.
@@ -73,7 +86,8 @@ pub struct Tally {
     pub everywhere: Vec<u32>,
     texts: Vec<String>,
     numbers: HashMap<String, u32>,
-    rows: HashMap<Key, Cells>,
+    places: FastMap<Key, u32>,
+    rows: Vec<Cells>,
 }
 
 /// What one thread counts: (bin, task, stack) and how often, and the samples of each bin on any core.
@@ -112,14 +126,11 @@ impl Tally {
             }
         })?;
         let names = sealed.names()?;
-        let mut stacks: FastMap<(u32, u32, u32), u32> = FastMap::default();
+        let mut known = Known { processes: self.processes(sealed), ..Known::default() };
         for part in parts {
             self.everywhere.iter_mut().zip(part.everywhere).for_each(|(all, more)| *all += more);
-            for (key, count) in part.stacks {
-                *stacks.entry(key).or_insert(0) += count;
-            }
+            self.merge(sealed, names, &mut known, &part.stacks);
         }
-        self.merge(sealed, names, &stacks);
         Ok(())
     }
 
@@ -127,10 +138,10 @@ impl Tally {
     pub fn rows(&self, least: u64) -> Vec<Row> {
         let text = |number: Option<u32>| number.map_or(String::new(), |n| self.texts[n as usize].clone());
         let enough = |counts: &[u32]| counts.iter().map(|&count| u64::from(count)).sum::<u64>() >= least;
-        let rows = self.rows.iter().filter(|(_, cells)| enough(&cells.counts)).map(|(key, cells)| Row {
-            process: text(key.process),
-            function: text(key.function),
-            way: key.way,
+        let rows = self.rows.iter().filter(|cells| enough(&cells.counts)).map(|cells| Row {
+            process: text(cells.key.process),
+            function: text(cells.key.function),
+            way: cells.key.way,
             counts: cells.counts.clone(),
             depth: cells.depth,
         });
@@ -144,48 +155,76 @@ impl Tally {
         (time - self.starts[bin] < self.length).then_some(bin)
     }
 
-    fn merge(&mut self, sealed: &Sealed, names: &Names, stacks: &FastMap<(u32, u32, u32), u32>) {
-        let processes: Vec<u32> = sealed
-            .tasks
-            .iter()
-            .map(|task| self.number(if task.process.is_empty() { &task.comm } else { &task.process }))
-            .collect();
-        let mut functions: FastMap<u32, Option<u32>> = FastMap::default();
+    fn processes(&mut self, sealed: &Sealed) -> Vec<u32> {
+        let name = |task: &Task| if task.process.is_empty() { &task.comm } else { &task.process }.clone();
+        sealed.tasks.iter().map(|task| self.number(&name(task))).collect()
+    }
+
+    fn merge(
+        &mut self,
+        sealed: &Sealed,
+        names: &Names,
+        known: &mut Known,
+        stacks: &FastMap<(u32, u32, u32), u32>,
+    ) {
         for (&(bin, task, stack), &count) in stacks {
             self.here[bin as usize] += count;
             if sealed.idle[stack as usize] {
                 continue;
             }
-            let process = Some(processes[task as usize]);
-            self.count(Key { process, function: None, way: Way::Whole }, (bin, 0), count);
-            let frames = &names.stacks[stack as usize];
-            let mut seen: Vec<u32> = Vec::with_capacity(frames.len());
-            for (place, &frame) in frames.iter().enumerate() {
-                let known = functions.entry(frame);
-                let named = || kernel_function(&names.frames[frame as usize]).map(|name| self.number(&name));
-                let Some(function) = *known.or_insert_with(named) else { continue };
-                if place + 1 == frames.len() {
-                    self.count(Key { process, function: None, way: Way::Kernel }, (bin, 0), count);
-                    self.count_both(process, function, Way::Own, (bin, place), count);
-                }
-                if !seen.contains(&function) {
-                    seen.push(function); // one that calls itself counts once
-                    self.count_both(process, function, Way::Inclusive, (bin, place), count);
-                }
+            let process = known.processes[task as usize];
+            let Known { functions, lines, .. } = known;
+            let lines =
+                lines.entry((process, stack)).or_insert_with(|| self.lines(process, stack, names, functions));
+            for &(line, place) in &*lines {
+                let cells = &mut self.rows[line as usize];
+                cells.counts[bin as usize] += count;
+                cells.depth += u64::from(place) * u64::from(count);
             }
         }
     }
 
-    fn count_both(&mut self, process: Option<u32>, function: u32, way: Way, at: (u32, usize), count: u32) {
-        self.count(Key { process, function: Some(function), way }, at, count);
-        self.count(Key { process: None, function: Some(function), way }, at, count);
+    /// Where a stack counts: worked out once, since it is seen in many bins.
+    fn lines(
+        &mut self,
+        process: u32,
+        stack: u32,
+        names: &Names,
+        functions: &mut FastMap<u32, Option<u32>>,
+    ) -> Lines {
+        let process = Some(process);
+        let mut lines = vec![(self.line(process, None, Way::Whole), 0)];
+        let frames = &names.stacks[stack as usize];
+        let mut seen: Vec<u32> = Vec::with_capacity(frames.len());
+        for (place, &frame) in frames.iter().enumerate() {
+            let named = || kernel_function(&names.frames[frame as usize]).map(|name| self.number(&name));
+            let Some(function) = *functions.entry(frame).or_insert_with(named) else { continue };
+            let mut both = |way| {
+                lines.extend([process, None].map(|who| (self.line(who, Some(function), way), place as u32)));
+            };
+            if place + 1 == frames.len() {
+                both(Way::Own);
+            }
+            if !seen.contains(&function) {
+                seen.push(function); // one that calls itself counts once
+                both(Way::Inclusive);
+            }
+            if place + 1 == frames.len() {
+                lines.push((self.line(process, None, Way::Kernel), 0));
+            }
+        }
+        lines
     }
 
-    fn count(&mut self, key: Key, (bin, place): (u32, usize), count: u32) {
-        let new = || Cells { counts: vec![0; self.starts.len()], depth: 0 };
-        let cells = self.rows.entry(key).or_insert_with(new);
-        cells.counts[bin as usize] += count;
-        cells.depth += place as u64 * u64::from(count);
+    /// The number of a line, which is new where nothing was counted in it yet.
+    fn line(&mut self, process: Option<u32>, function: Option<u32>, way: Way) -> u32 {
+        let key = Key { process, function, way };
+        let next = self.rows.len() as u32;
+        let line = *self.places.entry(key).or_insert(next);
+        if line == next {
+            self.rows.push(Cells { key, counts: vec![0; self.starts.len()], depth: 0 });
+        }
+        line
     }
 
     fn number(&mut self, text: &str) -> u32 {
@@ -205,111 +244,4 @@ fn kernel_function(frame: &Frame) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::PathBuf;
-
-    use super::*;
-    use crate::profile::{Profile, Samples, Task};
-    use crate::seal::seal;
-
-    const SECOND: i64 = 1_000_000_000;
-
-    /// Core 0: dd clears memory, calling `walk` twice over; core 1 is idle, or runs user code.
-    fn sealed(name: &str) -> (PathBuf, Sealed) {
-        let frame = |name: &str, kind| Frame { name: name.into(), module: "m".into(), offset: 0, kind };
-        let frames = vec![
-            frame("main", FrameKind::User),
-            frame("sys_read", FrameKind::Kernel),
-            frame("walk", FrameKind::Kernel),
-            frame("clear", FrameKind::Kernel),
-            frame("idle", FrameKind::Kernel),
-        ];
-        let task = |pid, comm: &str, process: &str| Task {
-            pid,
-            tid: pid,
-            comm: comm.into(),
-            process: process.into(),
-        };
-        let mut profile = Profile {
-            tasks: vec![task(0, "swapper/1", "swapper/1"), task(7, "worker", "dd"), task(9, "sh", "")],
-            events: vec!["cycles".into()],
-            frames,
-            ..Profile::default()
-        };
-        for stack in [&[4][..], &[0, 1, 2, 2, 3], &[0], &[0, 1]] {
-            profile.stacks.intern(stack);
-        }
-        profile.samples = Samples {
-            time: vec![0, 10, SECOND, SECOND + 1, 2 * SECOND, 3 * SECOND, 3 * SECOND + 1],
-            cpu: vec![0, 1, 0, 1, 0, 0, 1],
-            task: vec![1, 0, 1, 2, 1, 1, 0],
-            event: vec![0; 7],
-            stack: vec![1, 0, 1, 2, 1, 3, 0],
-        };
-        let folder = std::env::temp_dir().join(format!("necroscope-tally-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        seal(&profile, &[true, false, false, false], &folder).unwrap();
-        let sealed = Sealed::open(&folder).unwrap();
-        (folder, sealed)
-    }
-
-    fn tally(name: &str, cpus: Vec<i32>) -> Tally {
-        let (folder, sealed) = sealed(name);
-        let mut tally = Tally::new(vec![0, SECOND, 3 * SECOND], SECOND).unwrap();
-        tally.add(&sealed, &Filter { cpus, ..Filter::default() }).unwrap();
-        fs::remove_dir_all(folder).unwrap();
-        tally
-    }
-
-    fn counts(tally: &Tally, process: &str, function: &str, way: Way) -> Vec<u32> {
-        let rows = tally.rows(0);
-        let row =
-            rows.iter().find(|row| row.process == process && row.function == function && row.way == way);
-        row.map_or(Vec::new(), |row| row.counts.clone())
-    }
-
-    #[test]
-    fn processes_functions_and_pairs_are_counted_by_bin() {
-        let all = tally("all", Vec::new());
-        assert_eq!(all.here, [2, 2, 2]);
-        assert_eq!(all.everywhere, [2, 2, 2]);
-        assert_eq!(counts(&all, "dd", "", Way::Whole), [1, 1, 1], "what lies between bins is left out");
-        assert_eq!(counts(&all, "dd", "", Way::Kernel), [1, 1, 1]);
-        assert_eq!(
-            counts(&all, "sh", "", Way::Whole),
-            [0, 1, 0],
-            "by its thread where the process has no name"
-        );
-        assert_eq!(counts(&all, "sh", "", Way::Kernel), [], "it ran user code");
-        assert_eq!(counts(&all, "dd", "walk", Way::Inclusive), [1, 1, 0], "once a sample");
-        assert_eq!(counts(&all, "dd", "walk", Way::Own), []);
-        assert_eq!(counts(&all, "", "clear", Way::Own), [1, 1, 0]);
-        assert_eq!(counts(&all, "", "sys_read", Way::Inclusive), [1, 1, 1]);
-        assert_eq!(counts(&all, "dd", "sys_read", Way::Own), [0, 0, 1]);
-        assert_eq!(counts(&all, "", "main", Way::Inclusive), [], "not the kernel's");
-        assert_eq!(counts(&all, "swapper/1", "", Way::Whole), [], "an idle core counts in the totals only");
-        let anywhere = |row: &&Row, function| row.function == function && row.way == Way::Inclusive;
-        let depth = |function| all.rows(0).iter().find(|row| anywhere(row, function)).unwrap().depth;
-        assert_eq!((depth("sys_read"), depth("walk"), depth("clear")), (3, 4, 8));
-        assert!(all.rows(3).iter().all(|row| row.counts.iter().sum::<u32>() == 3));
-    }
-
-    #[test]
-    fn of_some_cores_and_of_any() {
-        let one = tally("one", vec![1]);
-        assert_eq!(one.here, [1, 1, 1]);
-        assert_eq!(one.everywhere, [2, 2, 2]);
-        assert_eq!(one.rows(0).len(), 1, "sh alone");
-    }
-
-    #[test]
-    fn bins_are_in_order_and_apart() {
-        assert!(Tally::new(vec![0, 5], 10).is_none());
-        assert!(Tally::new(vec![10, 0], 10).is_none());
-        assert!(Tally::new(vec![i64::MIN, i64::MAX], 10).is_none());
-        assert!(Tally::new(vec![0], 0).is_none());
-        let empty = Tally::new(Vec::new(), 10).unwrap();
-        assert!(empty.rows(0).is_empty());
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! Profiles: importing, opening, asking.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use necroscope_core::sealed::{Error, Sealed};
 use necroscope_core::search;
 use necroscope_core::symbols::Sources;
 use necroscope_core::window::{self, Filter, Split};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyPermissionError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -46,8 +47,15 @@ pub fn read_error(error: ReadError) -> PyErr {
 }
 
 /// The Python error for a sealed profile that cannot be written or read.
-pub fn parquet_error(error: impl std::fmt::Display) -> PyErr {
-    PyOSError::new_err(error.to_string())
+pub fn parquet_error(error: Error) -> PyErr {
+    match &error {
+        Error::External(cause) if is_denied(cause.as_ref()) => PyPermissionError::new_err(error.to_string()),
+        _ => PyOSError::new_err(error.to_string()),
+    }
+}
+
+fn is_denied(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// Read a perf.data file, name its frames and write it as a sealed profile into a folder.

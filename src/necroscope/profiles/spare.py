@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from necroscope.errors import StoreError
+from necroscope.errors import CannotLookError, StoreError
 from necroscope.profiles.window import Selection, touched, window
 from necroscope.recording.store import DESCRIPTION, Damage, StoredSegment
 
 T = TypeVar("T")
+UNREADABLE = (StoreError, CannotLookError)  # damaged, or not permitted
 
 
 def spare(
@@ -24,7 +25,7 @@ def spare(
     """
     try:
         return read(segments), segments
-    except StoreError:
+    except UNREADABLE:
         inside = touched(segments, selection)
         bad = {segment.folder: fault for segment in inside if (fault := _fault(segment))}
         if not bad or len(bad) == len(inside):
@@ -36,9 +37,9 @@ def spare(
     return read(left), left
 
 
-def _fault(segment: StoredSegment) -> StoreError | None:
+def _fault(segment: StoredSegment) -> StoreError | CannotLookError | None:
     try:
         window([segment], Selection(segment.begin_ns, segment.end_ns + 1), "whole")
-    except StoreError as error:
+    except UNREADABLE as error:
         return error
     return None

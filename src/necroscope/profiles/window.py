@@ -16,6 +16,7 @@ from necroscope.profiles.search import Search, compiled
 from necroscope.recording.clock import Anchor
 from necroscope.recording.journal import JOURNAL
 from necroscope.recording.store import StoredSegment, sealed_meanwhile
+from necroscope.recording.store_place import not_permitted
 
 Split = Literal["whole", "comm", "process", "thread", "core"]
 
@@ -105,7 +106,8 @@ def windows(
     """The samples of several selections together; they must not overlap."""
     stacks = _native.Window()
     lost: int | None = 0
-    inside = _touched_by_any(segments, selections)
+    near = _near_any(segments, selections)
+    inside = _touched_by_any(near, selections)
     for segment in inside:
         with opened(segment) as profile:
             for selection in selections:
@@ -113,7 +115,7 @@ def windows(
                     stacks.add(profile, selection.query(segment), split)
         lost = add_lost(lost, lost_in(segment))
     samples, idle, unknown = stacks.totals
-    seconds = sum(recorded_seconds(segments, selection) for selection in selections)
+    seconds = sum(recorded_seconds(near, selection) for selection in selections)
     rates = frozenset(rate for rate in map(sampling_rate, inside) if rate)
     return Window(tuple(selections), stacks, samples, idle, unknown, lost, seconds, rates)
 
@@ -146,6 +148,15 @@ def _touched_by_any(
 ) -> list[StoredSegment]:
     near = (as_it_is_now(s) for s in segments if any(one.overlaps(s) for one in selections))
     return [segment for segment in near if segment and segment.has_profile]
+
+
+def _near_any(segments: Sequence[StoredSegment], selections: Sequence[Selection]) -> Sequence[StoredSegment]:
+    """Those between the first and the last selection: many short ones need not look at days of segments."""
+    if len({(one.boot_id, one.offset_ns) for one in selections}) != 1:
+        return segments  # each has its own clock
+    begin_ns, end_ns = min(one.begin_ns for one in selections), max(one.end_ns for one in selections)
+    hull = replace(selections[0], begin_ns=begin_ns - SEAM_NS, end_ns=end_ns + SEAM_NS)
+    return [segment for segment in segments if hull.overlaps(segment)]
 
 
 def as_it_is_now(segment: StoredSegment) -> StoredSegment | None:
@@ -208,6 +219,8 @@ def opened(segment: StoredSegment) -> Iterator[_native.Profile]:
     folder = open_profile(segment) if segment.is_open else segment.profile
     try:
         yield _native.Profile(folder)
+    except PermissionError as error:
+        raise not_permitted(folder) from error
     except OSError as error:
         hint = "the segment is damaged: remove its folder, or restore it"
         raise StoreError(f"{folder}: {error}", hint=hint) from error

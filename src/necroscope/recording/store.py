@@ -169,7 +169,7 @@ def read_segment(folder: Path, last_moment: Callable[[Path], int | None] = last_
         document = parse_description(path.read_text())
         if document["schema"] != SCHEMA:
             raise StoreError(
-                f"{path}: schema {document['schema']}, not {SCHEMA}", hint="a newer necroscope made it"
+                f"{path}: schema {document['schema']!r}, not {SCHEMA}", hint="a newer necroscope made it"
             )
         check_description(document)
         return StoredSegment(
@@ -195,9 +195,16 @@ def _folders(parent: Path) -> list[Path]:
     """The folders in a folder, by name; glob would pass one that may not be read as empty."""
     try:
         with os.scandir(parent) as entries:
-            return sorted(parent / entry.name for entry in entries if entry.is_dir())
+            return sorted(parent / entry.name for entry in entries if _is_folder(entry))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def has_file(segment: StoredSegment, name: str) -> bool:

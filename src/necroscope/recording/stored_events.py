@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from necroscope import _native
@@ -30,7 +31,7 @@ class StoredEvent:
 
 def write_events(path: Path, events: Sequence[Event], offset_ns: int) -> None:
     """Write the events of a segment that is being sealed."""
-    record = Record(Event)
+    record = _record()
     named = last_told(events, offset_ns)
     ids, events = list(named), list(named.values())
     columns = list(zip(*record.rows(events), strict=True)) or [()] * len(record.columns)
@@ -116,7 +117,7 @@ def _read_or_note(segment: StoredSegment, damaged: list[Damage] | None) -> list[
 def _read_sealed(path: Path) -> list[tuple[str, Event]]:
     try:
         columns = _native.read_table(path)
-        names = [name for name, _ in Record(Event).columns if name in columns]
+        names = [name for name, _ in _record().columns if name in columns]
         rows = zip(*(columns[name] for name in names), strict=True)
         events = [Event(**dict(zip(names, row, strict=True))) for row in rows]
         return list(zip(columns["id"], events, strict=True))
@@ -125,3 +126,9 @@ def _read_sealed(path: Path) -> list[tuple[str, Event]]:
     except (OSError, KeyError, TypeError, ValueError) as error:
         hint = "the segment is damaged: remove its folder, or restore it"
         raise StoreError(f"{path}: {error}", hint=hint) from error
+
+
+@cache
+def _record() -> Record:
+    """How an event is spread over columns; half of the time to read a segment's events, if made each time."""
+    return Record(Event)

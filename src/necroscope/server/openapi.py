@@ -50,6 +50,8 @@ def new_app() -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # Else FastAPI would tell whoever the environment names about every request.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
 
 

@@ -11,7 +11,7 @@ from threading import Lock
 from types import MappingProxyType
 
 from necroscope.diagnosis.zombies.recorded_counts import Count
-from necroscope.errors import NothingRecordedError
+from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.recording.clock import Anchor
 from necroscope.recording.followed_journals import FollowedJournals
 from necroscope.recording.journal import JOURNAL
@@ -28,12 +28,16 @@ from necroscope.server.answers.diagnosis import Explained
 from necroscope.server.answers.zombies import Forecast
 from necroscope.server.kept_answers import KeptAnswers
 from necroscope.server.range_and_filters import Range
+from necroscope.server.readable_files import require_files
 from necroscope.server.segment_seconds import SegmentSeconds
+from necroscope.server.visible_text import visible_text
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
 LISTED_SECONDS = 1.0
 SEGMENTS_KEPT = 1500  # two days of one host; some 20 KiB each
+IN_THE_STORE = "look for links and folders in the store that cannot be opened"
+FOLDERS = ("counters", "profile")  # of a segment
 LONGEST_NS = 600 * 10**9  # of a segment whose description is lost
 
 Signature = tuple[tuple[int, int, int], ...]  # inode, size and time of files
@@ -92,8 +96,9 @@ class RecordedStore:
 
     def damaged_in(self, span: Range, more: Sequence[Damage] = ()) -> list[Damaged]:
         """What could not be read of a range, and what else turned out to be damaged."""
-        own = Store(self.root).host_folder(span.host)
-        listed = [d for d in self.damaged if own in (d.folder, d.folder.parent) and _may_be_in(d, span)]
+        own = {segment.folder.parent for segment in self.hosts().get(span.host, ())}
+        own.add(Store(self.root).host_folder(span.host))
+        listed = [d for d in self.damaged if own & {d.folder, d.folder.parent} and _may_be_in(d, span)]
         return self.told([*listed, *more])
 
     def told(self, damaged: Sequence[Damage]) -> list[Damaged]:
@@ -113,12 +118,15 @@ class RecordedStore:
 
     def _list(self) -> _Listing:
         store = Store(self.root, read=self._read)
-        found = store.segments()
+        try:
+            found = store.segments()
+        except OSError as error:  # a link to itself, a disk that fails
+            raise StoreError(f"the store cannot be listed: {error.strerror}", hint=IN_THE_STORE) from error
         there = {segment.folder for segment in found}
         self._remembered = {folder: known for folder, known in self._remembered.items() if folder in there}
         by_host: dict[str, list[StoredSegment]] = {}
         for segment in found:
-            by_host.setdefault(segment.host, []).append(segment)
+            by_host.setdefault(visible_text(segment.host), []).append(segment)  # as it is told and asked for
         newest_first = sorted(by_host, key=lambda host: (-max(s.end_ns for s in by_host[host]), host))
         hosts = {host: tuple(by_host[host]) for host in newest_first}
         return _Listing(time.monotonic(), MappingProxyType(hosts), tuple(store.damaged))
@@ -128,15 +136,16 @@ class RecordedStore:
         known = self._remembered.get(folder)
         if known and known[0] == signature:
             return known[1]
+        require_files(folder)
         segment = read_segment(folder, self.journals.last_moment_ns)
         self._remembered[folder] = signature, segment
         return segment
 
 
 def _signature(folder: Path) -> Signature:
-    """By which a change shows: of the description, and of the journal while there is one."""
+    """By which a change shows: of the description, of the journal while there is one, and of the folders."""
     found = []
-    for name in (DESCRIPTION, JOURNAL):
+    for name in (DESCRIPTION, JOURNAL, "", *FOLDERS):
         try:
             status = (folder / name).stat()
         except OSError:  # reading it will say why

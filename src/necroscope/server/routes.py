@@ -68,17 +68,20 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": Failed, "description": "a token is wanted"},
     403: {"model": Failed, "description": "not permitted, or a foreign Host or Origin"},
     404: {"model": Failed, "description": "nothing is recorded there"},
+    414: {"model": Failed, "description": "the address is too long"},
+    431: {"model": Failed, "description": "the headers are too large"},
     500: {"model": Failed, "description": "our fault"},
     503: {"model": Failed, "description": "busy; ask again later"},
 }
 
 
-def asked_range(host: Host, begin_us: Moment, end_us: Moment) -> Range:
+# These are `async` although they await nothing: FastAPI runs others in a pool of 40 threads.
+async def asked_range(host: Host, begin_us: Moment, end_us: Moment) -> Range:
     """Which time a question is about."""
     return Range(host, begin_us, end_us)
 
 
-def asked_filters(  # noqa: PLR0913 - these are the parameters of the address
+async def asked_filters(  # noqa: PLR0913 - these are the parameters of the address
     *,
     cpu: Cpus = None,
     process: Names = None,
@@ -102,7 +105,7 @@ def asked_filters(  # noqa: PLR0913 - these are the parameters of the address
     )
 
 
-def asked_tree(*, by: By = "comm", inverted: bool = False, against: Against = "") -> Tree:
+async def asked_tree(*, by: By = "comm", inverted: bool = False, against: Against = "") -> Tree:
     """How a tree of stacks is made."""
     return Tree(by, inverted, against)
 
@@ -196,7 +199,15 @@ def _add_questions_about_samples(app: FastAPI, desk: _Desk) -> None:
         )
 
 
+_TEXT = {"schema": {"type": "string"}}
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
 A_FILE: dict[str, Any] = {
     "description": "the file, as an attachment",
-    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    "content": {
+        "image/svg+xml": _TEXT,
+        "text/plain": _TEXT,
+        "text/html": _TEXT,
+        "application/json": {"schema": {}},
+        "application/octet-stream": _BYTES,
+    },
 }

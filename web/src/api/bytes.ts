@@ -1,6 +1,10 @@
 // Bytes travel as base64 strings of little-endian arrays; every browser's typed arrays are little-endian too.
 
-export function bytesOf(base64: string): Uint8Array {
+// Since 2025, and many times faster; the types of the language do not know it yet.
+const { fromBase64 } = Uint8Array as { fromBase64?: (base64: string) => Uint8Array<ArrayBuffer> };
+
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  if (fromBase64) return fromBase64.call(Uint8Array, base64);
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);

@@ -7,7 +7,7 @@ import type { Ask } from "./ask";
 import { bytesOf } from "./bytes";
 import { cutCores } from "./cut_cores";
 import { cutEvents, cutZombies } from "./cut_series";
-import { Failure } from "./failure";
+import { Failure, NOT_IN_THIS_FILE } from "./failure";
 import type { RangeQuestion } from "./questions";
 import type * as t from "./types";
 
@@ -22,7 +22,7 @@ const HINT =
   "The rest is in the recording: necroscope serve shows it.";
 
 export function notInThisFile(what: string): Failure {
-  return new Failure(410, "not-in-this-file", `This file does not hold ${what}.`, HINT);
+  return new Failure(410, NOT_IN_THIS_FILE, `This file does not hold ${what}.`, HINT);
 }
 
 export function embeddedAsk(page: Document = document): Ask | null {
@@ -39,7 +39,7 @@ async function open(text: string): Promise<Embedded> {
     const what = "This browser cannot open the answers in this file.";
     throw new Failure(400, "old-browser", what, "Chrome 80, Firefox 113 or Safari 16.4 can.");
   }
-  const packed = new Blob([bytesOf(text.trim()).buffer as ArrayBuffer]);
+  const packed = new Blob([bytesOf(text.trim())]);
   const unpacked = packed.stream().pipeThrough(new DecompressionStream("gzip"));
   return (await new Response(unpacked).json()) as Embedded;
 }

@@ -1,5 +1,7 @@
 // What can go wrong with a question, as the states of the page tell it.
 
+export const NOT_IN_THIS_FILE = "not-in-this-file"; // asking again does not help
+
 export class Failure extends Error {
   constructor(
     readonly status: number, // 0: the server could not be reached
@@ -21,6 +23,12 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const text = error instanceof Error ? error.message : String(error);
   return new Failure(500, "page", "The page met an error of its own.", text);
+}
+
+/** What and hint on one line: "no such host; see api/hosts". */
+export function inOneLine(error: unknown): string {
+  const { what, hint } = failureOf(error);
+  return hint ? `${what.replace(/\.$/, "")}; ${hint}` : what;
 }
 
 export function lostServer(): Failure {

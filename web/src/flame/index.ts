@@ -9,10 +9,10 @@ import { detailsOf, sentenceOf } from "./details";
 import "./flame.css";
 import { Graph } from "./graph";
 import { legend } from "./legend";
-import { litByLabels, litByNames, type Lit, type Names } from "./lit";
+import { Found } from "./found";
+import { countOf, isSameMark, litByLabels, litByNames, type Lit, type Names } from "./lit";
 import { matchRegexp, matchText, SearchError } from "./matching";
 import { nodeAt, pathOf } from "./path";
-import { SearchBox } from "./search_box";
 import { prepare, type Shown } from "./shown";
 import { Tooltip } from "./tooltip";
 import { TopTable } from "./top_table";
@@ -20,7 +20,8 @@ import { emptyText, foundText, KEYS, summary } from "./words";
 
 export interface FlameOptions {
   onZoom(path: string): void;
-  onSearch(text: string, regexp: boolean): void;
+  onMark(names: Names | null): void;
+  onFind(): void; // the key for a search was pressed
 }
 
 export interface FlameLook {
@@ -29,11 +30,12 @@ export interface FlameLook {
   readonly search: string;
   readonly regexp: boolean;
   readonly zoom: string;
+  readonly mark?: Names | null; // comes before what is searched
 }
 
 export interface FlameGraph {
   show(flame: Flame, how: FlameLook): void;
-  highlight(names: Names | null): void;
+  bringIntoSight(): void; // the widest of the frames that stand out
   loading(): void;
   fail(error: unknown): void;
   destroy(): void;
@@ -50,12 +52,12 @@ class Flames implements FlameGraph {
     reset: () => this.reset(),
     focus: (node) => this.tell(node),
     hover: (node, x, y) => this.hover(node, x, y),
-    search: () => this.search.focus(),
+    search: () => this.options.onFind(),
   });
   private readonly way = new Breadcrumb((node) => this.zoomTo(node));
-  private readonly search: SearchBox;
+  private readonly found = new Found(() => this.options.onMark(null));
   private readonly tooltip = new Tooltip();
-  private readonly top = new TopTable((name) => this.highlight({ process: "", function: name }));
+  private readonly top = new TopTable((name) => this.options.onMark({ process: "", function: name }));
   private readonly topButton = element(
     "button",
     { type: "button", "aria-pressed": "false", onclick: () => this.toggleTop() },
@@ -67,22 +69,22 @@ class Flames implements FlameGraph {
   private readonly section: HTMLElement;
   private shown: Shown | null = null;
   private look: FlameLook | null = null;
-  private names: Names | null = null;
   private zooms: number[] = []; // before the one that is seen
   private hovered = { node: -1, details: { name: "", rows: [] } as ReturnType<typeof detailsOf> };
   private matches: Lit | null = null;
+  private wrong = ""; // what is wrong with the search
+  private lit: Lit | null = null;
   private searches = 0; // begun; only the last counts
 
   constructor(
     place: HTMLElement,
     private readonly options: FlameOptions,
   ) {
-    this.search = new SearchBox((text, regexp) => options.onSearch(text, regexp));
     const { graph, top } = this;
     this.section = element(
       "section",
-      { class: "flame", "aria-label": "Flame graph" },
-      element("div", { class: "flame-head" }, this.way.place, this.search.place, this.topButton),
+      { class: "flame", "aria-label": "Flame graph", "data-highlighted": 0 },
+      element("div", { class: "flame-head" }, this.way.place, this.found.place, this.topButton),
       this.colours,
       this.message,
       element("div", { class: "flame-body" }, graph.scroller, top.place),
@@ -103,11 +105,10 @@ class Flames implements FlameGraph {
     this.graph.show(shown, zoom, how.icicle);
     this.way.show(shown.tree, zoom);
     this.top.show(shown.tree, this.isTopShown);
-    this.search.show(how.search, how.regexp);
     this.look = how;
     const isOther = look?.search !== how.search || look.regexp !== how.regexp;
     if (isOther || isNew) void this.findAgain();
-    if (isNew && this.names) this.highlight(this.names);
+    else if (!isSameMark(look?.mark, how.mark)) this.lightUp();
   }
 
   private take(flame: Flame): void {
@@ -116,19 +117,18 @@ class Flames implements FlameGraph {
     this.hovered.node = -1;
     this.colours.replaceChildren(legend(this.shown.largest));
     this.told.textContent = KEYS;
+    this.section.dataset.flameNodes = String(this.shown.tree.count);
     this.graph.canvas.setAttribute("aria-label", summary(flame));
   }
 
-  highlight(names: Names | null): void {
-    this.names = names;
-    const { shown } = this;
-    if (!shown) return;
-    const lit = this.lightUp();
-    if (!names || !lit || lit.widest < 0) return;
+  bringIntoSight(): void {
+    const { shown, lit } = this;
+    if (!shown || !lit || lit.widest < 0) return;
     const way = ancestors(shown.tree, lit.widest);
     const zoom = this.graph.widestZoom(lit.widest);
     if (way.indexOf(this.graph.zoom) < way.indexOf(zoom)) this.zoomTo(zoom);
     this.graph.scrollToNode(lit.widest);
+    this.graph.scroller.scrollIntoView({ block: "nearest" });
   }
 
   loading(): void {
@@ -143,7 +143,6 @@ class Flames implements FlameGraph {
 
   destroy(): void {
     this.searches++;
-    this.search.destroy();
     this.graph.destroy();
     this.section.remove();
   }
@@ -172,7 +171,7 @@ class Flames implements FlameGraph {
   }
 
   private reset(): void {
-    if (this.names) return this.highlight(null);
+    if (this.look?.mark) return this.options.onMark(null);
     this.zoomTo(0);
   }
 
@@ -180,26 +179,33 @@ class Flames implements FlameGraph {
     const { shown, look } = this;
     const search = ++this.searches;
     this.matches = null;
+    this.wrong = "";
     if (!shown || !look) return;
+    this.lightUp(); // a mark does not wait for a search
     try {
       const { labels } = shown.tree;
       const { search: text, regexp } = look;
       const matches = !text ? null : regexp ? await matchRegexp(labels, text) : matchText(labels, text);
       if (search !== this.searches) return;
       this.matches = matches && litByLabels(shown.tree, matches);
-      this.search.tellFound(foundText(this.matches, shown.tree));
     } catch (error) {
       if (!(error instanceof SearchError)) throw error;
-      if (search === this.searches) this.search.tellFound(error.message, true);
+      if (search === this.searches) this.wrong = error.message;
     }
     if (search === this.searches) this.lightUp();
   }
 
   /** What the culprit table points at comes before what was searched. */
-  private lightUp(): Lit | null {
-    const lit = this.names && this.shown ? litByNames(this.shown.tree, this.names) : this.matches;
+  private lightUp(): void {
+    const { shown, look } = this;
+    if (!shown) return;
+    const mark = look?.mark ?? null;
+    const lit = mark ? litByNames(shown.tree, mark) : this.matches;
+    this.lit = lit;
     this.graph.light(lit?.nodes ?? null);
-    return lit;
+    this.section.dataset.highlighted = String(lit ? countOf(lit) : 0);
+    if (mark) this.found.tellMark(mark, foundText(lit, shown.tree));
+    else this.found.tell(this.wrong || foundText(lit, shown.tree), this.wrong !== "");
   }
 
   private tell(node: number): void {

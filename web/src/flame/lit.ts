@@ -14,6 +14,14 @@ export interface Names {
   readonly function: string;
 }
 
+export function isSameMark(one: Names | null | undefined, other: Names | null | undefined): boolean {
+  return one?.process === other?.process && one?.function === other?.function;
+}
+
+export function countOf({ nodes }: Lit): number {
+  return nodes.reduce((count, isLit) => count + isLit, 0);
+}
+
 export function litByLabels(tree: Tree, matches: Uint8Array): Lit {
   return lightUp(tree, (node) => node !== 0 && matches[tree.label[node]!] === 1);
 }

@@ -3,6 +3,7 @@
 import type { Quantity } from "../address";
 import { element } from "../parts/element";
 import { theme, token } from "../parts/theme";
+import { hatching } from "./hatching";
 import { endUs, indexAt, KINDS, NOT_RECORDED, rowOrder } from "./core_grid";
 import type { CoreGrid } from "./core_grid";
 import { coreImage } from "./core_picture";
@@ -135,29 +136,4 @@ export function coreHeatmap(): CoreHeatmap {
 export function sharesText(grid: CoreGrid, index: number): string {
   if (index < 0 || grid.shares.user[index] === NOT_RECORDED) return "not recorded";
   return KINDS.map((kind) => `${kind} ${grid.shares[kind][index]} %`).join("\n");
-}
-
-let hatch: { pattern: CanvasPattern; colour: string } | null = null;
-
-/** Diagonal lines on the ground: nothing was recorded here. */
-function hatching(context: CanvasRenderingContext2D): CanvasPattern | string {
-  const colour = token("--line");
-  if (hatch?.colour === colour) return hatch.pattern;
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 8;
-  const pen = tile.getContext("2d")!;
-  pen.fillStyle = token("--ground");
-  pen.fillRect(0, 0, 8, 8);
-  pen.strokeStyle = colour;
-  pen.lineWidth = 1;
-  for (const x of [-8, 0, 8]) {
-    pen.beginPath();
-    pen.moveTo(x, 8);
-    pen.lineTo(x + 8, 0);
-    pen.stroke();
-  }
-  const pattern = context.createPattern(tile, "repeat");
-  if (!pattern) return token("--ground");
-  hatch = { pattern, colour };
-  return pattern;
 }

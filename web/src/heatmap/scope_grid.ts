@@ -83,6 +83,18 @@ export function blocksOf(grid: Grid, span: Span): Block[] {
   return blocks;
 }
 
+/** The whole seconds of a grid before and after what is recorded. */
+export function unrecorded(grid: Grid, recorded: Span): Span[] {
+  const [beginUs, endUs] = spanOf(grid);
+  const first = Math.floor(recorded[0] / SECOND_US) * SECOND_US;
+  const last = Math.ceil(recorded[1] / SECOND_US) * SECOND_US;
+  const spans: Span[] = [
+    [beginUs, Math.min(first, endUs)],
+    [Math.max(last, beginUs), endUs],
+  ];
+  return spans.filter((span) => span[0] < span[1]);
+}
+
 function block(grid: Grid, column: number, columns: number, from: number, to: number): Block {
   return { x: column, y: grid.rows - to, width: columns, height: to - from };
 }

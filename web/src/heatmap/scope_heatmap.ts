@@ -2,8 +2,9 @@
 
 import { element } from "../parts/element";
 import { onTheme, theme } from "../parts/theme";
+import { hatching } from "./hatching";
 import { scopeTones } from "./scope_colours";
-import { gridOver, spanOf, type Cell, type Grid, type Span } from "./scope_grid";
+import { gridOver, spanOf, unrecorded, type Cell, type Grid, type Span } from "./scope_grid";
 import { scopeOverlay } from "./scope_overlay";
 import { scopePixels, type ScopeCounts } from "./scope_picture";
 import type { Side } from "./brush";
@@ -13,6 +14,7 @@ export interface ScopeHeatmap {
   grid(): Grid; // what is on the screen
   frame(range: Span, rows: number): void;
   show(scope: ScopeCounts): void;
+  recorded(span: Span | null): void; // outside of it the picture is hatched; null: not known
   countAt(cell: Cell): { samples: number; matched: number | null } | null;
   select(side: Side, spans: readonly Span[], isAdjustable: boolean): void;
   markMoment(timeUs: number | null): void;
@@ -26,6 +28,7 @@ export function scopeHeatmap(place: HTMLElement, signal: AbortSignal): ScopeHeat
   const small = document.createElement("canvas");
   let grid: Grid = { beginUs: 0, columns: 60, rows: 50 };
   let scope: ScopeCounts | null = null;
+  let known: Span | null = null;
   place.append(target);
 
   function paint(): void {
@@ -48,6 +51,11 @@ export function scopeHeatmap(place: HTMLElement, signal: AbortSignal): ScopeHeat
     const left = shareAcross(scope.grid.beginUs) * canvas.width;
     const right = shareAcross(spanOf(scope.grid)[1]) * canvas.width;
     context.drawImage(small, left, 0, right - left, canvas.height);
+    context.fillStyle = hatching(context);
+    for (const span of known ? unrecorded(grid, known) : []) {
+      const from = shareAcross(span[0]) * canvas.width;
+      context.fillRect(from, 0, shareAcross(span[1]) * canvas.width - from, canvas.height);
+    }
   }
 
   function shareAcross(timeUs: number): number {
@@ -71,6 +79,10 @@ export function scopeHeatmap(place: HTMLElement, signal: AbortSignal): ScopeHeat
     show(next) {
       scope = next;
       paint();
+    },
+    recorded(span) {
+      known = span;
+      draw();
     },
     countAt: (cell) => scope && countIn(scope, grid, cell),
     select: (side, spans, isAdjustable) => overlay.select(side, spans, isAdjustable),

@@ -1,12 +1,14 @@
 // The states of the page that are not its content: loading, nothing there, refused, failed.
 
 import { openSession } from "../api/ask";
-import { failureOf } from "../api/failure";
+import { failureOf, inOneLine, NOT_IN_THIS_FILE } from "../api/failure";
 import type { Failure } from "../api/failure";
 import type { Damaged } from "../api/types";
 import { element } from "./element";
 
 const AGAIN_AFTER_MS = 3000;
+export const SESSION_OPENED = "session-opened"; // who hears it and starts all anew prevents the default
+let forms = 0; // several parts of a view may ask for the token
 
 export function loadingState(text: string): HTMLElement {
   return element("div", { class: "skeleton", role: "status" }, text);
@@ -23,10 +25,20 @@ export function emptyState(title: string, text: string, command = ""): HTMLEleme
   );
 }
 
+export function unknownHost(name: string): HTMLElement {
+  return emptyState(
+    "No such host in the store",
+    `Nothing is recorded of "${name}". It may have been removed to make room; choose another host above.`,
+  );
+}
+
 /** Every failure with what to do about it. A server that is gone is asked again without a click. */
 export function failureState(error: unknown, retry?: () => void): HTMLElement {
   const failure = failureOf(error);
   if (failure.status === 401) return tokenForm(failure, retry ?? (() => location.reload()));
+  if (failure.slug === NOT_IN_THIS_FILE) {
+    return emptyState("Not in this file", `${failure.what} ${failure.hint}`);
+  }
   const state = element(
     "section",
     { class: "state trouble", role: "alert" },
@@ -59,22 +71,22 @@ function comeBack(state: HTMLElement, retry: () => void): void {
 }
 
 function tokenForm(failure: Failure, then: () => void): HTMLElement {
+  const number = forms++ || "";
   const input = element("input", {
-    id: "token",
+    id: `token${number}`,
     type: "password",
     autocomplete: "current-password",
     required: true,
-    "aria-describedby": "token-says",
+    "aria-describedby": `token-says${number}`,
   });
-  const says = element("p", { id: "token-says", class: "quiet", role: "status" }, failure.hint);
+  const says = element("p", { id: `token-says${number}`, class: "quiet", role: "status" }, failure.hint);
   async function submit(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     try {
       await openSession(input.value.trim());
-      then();
+      if (dispatchEvent(new Event(SESSION_OPENED, { cancelable: true }))) then();
     } catch (error) {
-      const told = failureOf(error);
-      says.textContent = `${told.what}; ${told.hint}`;
+      says.textContent = inOneLine(error);
       input.select();
     }
   }
@@ -86,12 +98,17 @@ function tokenForm(failure: Failure, then: () => void): HTMLElement {
     element(
       "form",
       { onsubmit: (event: SubmitEvent) => void submit(event) },
-      element("label", { for: "token" }, "The token from the file given to necroscope serve --token-file"),
+      element("label", { for: input.id }, "The token from the file given to necroscope serve --token-file"),
       input,
       element("button", { type: "submit", class: "primary" }, "Open"),
     ),
     says,
   );
+}
+
+/** For a part whose neighbours are shown: one line in its place. */
+export function notShown(part: string, error: unknown): string {
+  return `${part} are not shown: ${inOneLine(error)}`;
 }
 
 /** What of the recording could not be read, so that no picture passes for whole. */

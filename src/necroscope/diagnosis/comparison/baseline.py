@@ -74,17 +74,29 @@ def _quiet_parts(
     if not near:
         return []
     first = near[0]
-    own = [s for s in segments if s.boot_id == first.boot_id] if first.boot_id else near
+    here = selection.range_in(first)
+    own = _of_its_boot(segments, first, here) if first.boot_id else near
     around = selection.begin_ns - AROUND_NS, selection.end_ns + AROUND_NS
     stored = events_between(segments, *around, damaged)
     events = [one.event for one in stored if one.segment.boot_id == first.boot_id]
-    here = selection.range_in(first)
     starts = _captured(own, quiet_seconds(own, [here], events, selection.cpus, thresholds))
     offset_ns = selection.begin_ns - here[0]
     whole = replace(selection, boot_id=first.boot_id, offset_ns=offset_ns)
     return [
         replace(whole, begin_ns=begin_ns + offset_ns, end_ns=end_ns + offset_ns)
         for begin_ns, end_ns in _stretches(starts)
+    ]
+
+
+def _of_its_boot(segments: Sequence[StoredSegment], first: StoredSegment, here: Span) -> list[StoredSegment]:
+    """The segments of a boot that are near enough, by its own clock; of days, these are few."""
+    begin_ns, end_ns = here[0] - AROUND_NS, here[1] + AROUND_NS
+    return [
+        s
+        for s in segments
+        if s.boot_id == first.boot_id
+        and s.begin_ns - s.offset_ns < end_ns
+        and s.end_ns - s.offset_ns >= begin_ns
     ]
 
 

@@ -5,7 +5,7 @@ import { isAbort } from "../../api/failure";
 import type { Explained } from "../../api/types";
 import type { Page, View } from "../../page";
 import { element } from "../../parts/element";
-import { damagedNote, emptyState, failureState, loadingState } from "../../parts/states";
+import { damagedNote, failureState, loadingState, unknownHost } from "../../parts/states";
 import { culprit, notChecked, overviewLink, ruledOut, sentences } from "./beside";
 import { chain } from "./chain";
 import "./diagnosis.css";
@@ -19,8 +19,9 @@ export const diagnosis: View = (place, page) => {
   const load = (): void => {
     asking?.abort();
     asking = new AbortController();
-    void ask(shown, page, AbortSignal.any([page.signal, asking.signal]), load);
+    void ask(shown, page, asking.signal, load);
   };
+  page.signal.addEventListener("abort", () => asking?.abort());
   page.onChange((now, before) => {
     if (now.begin !== before.begin || now.end !== before.end) load();
   });
@@ -31,7 +32,7 @@ async function ask(shown: HTMLElement, page: Page, signal: AbortSignal, again: (
   const { host, begin, end } = page.address;
   shown.setAttribute("aria-busy", "true");
   if (!shown.childElementCount) shown.append(loadingState("Looking for what happened, and why …"));
-  if (!host || !begin) return shown.replaceChildren(nothingRecorded());
+  if (!begin) return shown.replaceChildren(unknownHost(host)); // of a known one the range is known
   try {
     const explained = await page.ask.diagnosis({ host, begin_us: begin, end_us: end }, signal);
     if (signal.aborted) return;
@@ -42,14 +43,6 @@ async function ask(shown: HTMLElement, page: Page, signal: AbortSignal, again: (
     shown.replaceChildren(failureState(error, again));
   }
   shown.setAttribute("aria-busy", "false");
-}
-
-function nothingRecorded(): HTMLElement {
-  return emptyState(
-    "Nothing recorded yet",
-    "The recorder has to run before there is anything to explain.",
-    "necroscope record",
-  );
 }
 
 function parts(explained: Explained, page: Page): HTMLElement[] {

@@ -3,17 +3,19 @@
 import type { Culprits, Suspect } from "../../api/types";
 import { element } from "../../parts/element";
 import { damagedNote, failureState, loadingState } from "../../parts/states";
+import type { Mark } from "./mark";
 import { chanceInWords, writtenCount, writtenLift, writtenProbability, writtenShare } from "./words";
-
-export interface Names {
-  process: string;
-  function: string;
-}
 
 export interface CulpritTable {
   show(culprits: Culprits): void;
+  follow(mark: Mark | null): void; // the row of what is highlighted is pressed
   wait(): void;
   fail(error: unknown, again: () => void): void;
+}
+
+interface Row {
+  readonly suspect: Suspect;
+  readonly button: HTMLButtonElement;
 }
 
 const HEADINGS: [string, string][] = [
@@ -24,82 +26,74 @@ const HEADINGS: [string, string][] = [
   ["By chance", "How probable it is that chance alone does this to any of all compared"],
 ];
 
-export function culpritTable(place: HTMLElement, onHighlight: (names: Names | null) => void): CulpritTable {
-  let pressed: HTMLButtonElement | null = null;
+export function culpritTable(place: HTMLElement, onMark: (mark: Mark | null) => void): CulpritTable {
+  let rows: Row[] = [];
 
-  function press(row: HTMLButtonElement, suspect: Suspect): void {
-    const isOff = pressed === row;
-    pressed?.setAttribute("aria-pressed", "false");
-    pressed = isOff ? null : row;
-    pressed?.setAttribute("aria-pressed", "true");
-    onHighlight(isOff ? null : { process: suspect.process, function: suspect.function });
-  }
-
-  function row(suspect: Suspect, isCulprit: boolean): HTMLElement {
-    const name = element(
-      "button",
-      { type: "button", class: "suspect", "aria-pressed": "false" },
-      ...nameOf(suspect),
-    );
-    const marks = [
-      isCulprit && element("span", { class: "badge" }, "culprit"),
-      suspect.is_significant && !isCulprit && element("span", { class: "for-readers" }, "stands out"),
-    ];
-    const made = element(
-      "tr",
-      {
-        class: isCulprit ? "is-culprit" : suspect.is_significant ? "is-significant" : "is-usual",
-        onclick: () => press(name, suspect),
-      },
-      element("th", { scope: "row", title: suspect.text }, name, " ", ...marks),
-      element("td", {}, writtenShare(suspect.share)),
-      element("td", {}, writtenShare(suspect.quiet_share)),
-      element("td", {}, writtenLift(suspect.lift)),
-      element("td", {}, `${chanceInWords(suspect.probability)} (${writtenProbability(suspect.probability)})`),
-    );
-    return made;
-  }
-
-  function table(culprits: Culprits): HTMLElement {
-    const headings = HEADINGS.map(([text, title]) => element("th", { scope: "col", title }, text));
-    const rows = ranked(culprits).map((suspect) => row(suspect, isSame(suspect, culprits.culprit)));
-    const caption = element(
-      "caption",
-      { class: "for-readers" },
-      "Suspects; a row's button highlights it in the flame graph",
-    );
-    return element(
-      "table",
-      {},
-      caption,
-      element("thead", {}, element("tr", {}, ...headings)),
-      element("tbody", {}, ...rows),
-    );
-  }
-
-  function show(culprits: Culprits): void {
-    pressed = null;
-    place.classList.remove("is-outdated");
-    const parts = [
-      element("p", { class: "culprit-verdict" }, verdictOf(culprits)),
-      element("p", { class: "quiet" }, comparedText(culprits)),
-      culprits.suspects.length > 0 && element("div", { class: "rows" }, table(culprits)),
-      damagedNote(culprits.damaged),
-    ];
-    place.replaceChildren(...parts.filter((part) => part instanceof HTMLElement));
+  function press({ suspect, button }: Row): void {
+    onMark(button.getAttribute("aria-pressed") === "true" ? null : suspect);
   }
 
   return {
-    show,
+    show(culprits) {
+      rows = ranked(culprits).map((suspect) => ({ suspect, button: suspectButton(suspect) }));
+      place.classList.remove("is-outdated");
+      const lines = rows.map((row) => line(row, isSame(row.suspect, culprits.culprit), () => press(row)));
+      const parts = [
+        element("p", { class: "culprit-verdict" }, verdictOf(culprits)),
+        element("p", { class: "quiet" }, comparedText(culprits)),
+        lines.length > 0 && element("div", { class: "rows" }, table(lines)),
+        damagedNote(culprits.damaged),
+      ];
+      place.replaceChildren(...parts.filter((part) => part instanceof HTMLElement));
+    },
+    follow(mark) {
+      for (const { suspect, button } of rows)
+        button.setAttribute("aria-pressed", String(isSame(suspect, mark)));
+    },
     wait() {
       if (place.childElementCount === 0) place.replaceChildren(loadingState("Comparing with quiet seconds"));
       place.classList.add("is-outdated");
     },
     fail(error, again) {
+      rows = [];
       place.classList.remove("is-outdated");
       place.replaceChildren(failureState(error, again));
     },
   };
+}
+
+function suspectButton(suspect: Suspect): HTMLButtonElement {
+  const attributes = { type: "button", class: "suspect", "aria-pressed": "false" };
+  return element("button", attributes, ...nameOf(suspect));
+}
+
+function line({ suspect, button }: Row, isCulprit: boolean, onclick: () => void): HTMLElement {
+  const marks = [
+    isCulprit && element("span", { class: "badge" }, "culprit"),
+    suspect.is_significant && !isCulprit && element("span", { class: "for-readers" }, "stands out"),
+  ];
+  const kind = isCulprit ? "is-culprit" : suspect.is_significant ? "is-significant" : "is-usual";
+  return element(
+    "tr",
+    { class: kind, onclick },
+    element("th", { scope: "row", title: suspect.text }, button, " ", ...marks),
+    element("td", {}, writtenShare(suspect.share)),
+    element("td", {}, writtenShare(suspect.quiet_share)),
+    element("td", {}, writtenLift(suspect.lift)),
+    element("td", {}, `${chanceInWords(suspect.probability)} (${writtenProbability(suspect.probability)})`),
+  );
+}
+
+function table(lines: HTMLElement[]): HTMLElement {
+  const headings = HEADINGS.map(([text, title]) => element("th", { scope: "col", title }, text));
+  const words = "Suspects; a row's button highlights it in the flame graph";
+  return element(
+    "table",
+    {},
+    element("caption", { class: "for-readers" }, words),
+    element("thead", {}, element("tr", {}, ...headings)),
+    element("tbody", {}, ...lines),
+  );
 }
 
 /** The culprit first, then what is significant; else as the server ranks them. */
@@ -108,7 +102,7 @@ export function ranked({ suspects, culprit }: Culprits): Suspect[] {
   return [...suspects].sort((one, other) => rank(one) - rank(other));
 }
 
-export function isSame(one: Suspect, other: Suspect | null): boolean {
+export function isSame(one: Mark, other: Mark | null): boolean {
   return (
     other !== null &&
     one.process === other.process &&

@@ -12,7 +12,7 @@ export function addressOfEvent(address: Address, event: RecordedEvent): Partial<
   const [a0, a1] = beforeEvent(event.time_us);
   const [begin, end] = rangeHolding(isFar ? minuteAround(event.time_us) : range, [a0, a1]);
   const cpus = event.core === null ? [] : [event.core];
-  return { event: event.id, a: [a0, a1], b: address.b ?? "quiet", begin, end, cpus, zoom: "" };
+  return { event: event.id, a: [a0, a1], b: address.b ?? "quiet", begin, end, cpus, zoom: "", mark: "" };
 }
 
 /** The nearest event before or after the chosen one, or after A, or in the range. */

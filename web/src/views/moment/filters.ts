@@ -11,6 +11,7 @@ export interface Filters {
   follow(address: Address): void;
   offer(scope: Scope): void;
   complain(what: string): void;
+  focusSearch(): void;
 }
 
 const NARROW = "(max-width: 700px)";
@@ -71,6 +72,10 @@ export function filters(place: HTMLElement, page: Page): Filters {
       threads.offer(scope.threads);
     },
     complain: search.complain,
+    focusSearch() {
+      panel.open = true;
+      search.focus();
+    },
   };
 }
 

@@ -1,16 +1,18 @@
 // The flame graph of the selection with its controls.
 
 import { SPLITS, type Address } from "../../address";
+import { failureOf, NOT_IN_THIS_FILE } from "../../api/failure";
 import type { Flame } from "../../api/types";
-import { flameGraph, type FlameGraph } from "../../flame";
+import { flameGraph } from "../../flame";
 import type { Page } from "../../page";
 import { element } from "../../parts/element";
 import { damagedNote } from "../../parts/states";
 import { exportMenu } from "./export_menu";
+import { readMark, writtenMark, type Mark } from "./mark";
 import { isWrongSearch, toggle } from "./search_box";
 
 export interface FlamePanel {
-  readonly graph: FlameGraph;
+  mark(mark: Mark | null): void;
   follow(address: Address): void;
   show(flame: Flame): void;
   wait(): void;
@@ -25,7 +27,7 @@ const SPLIT_TEXTS: Record<Address["by"], string> = {
   whole: "nothing",
 };
 
-export function flamePanel(place: HTMLElement, page: Page): FlamePanel {
+export function flamePanel(place: HTMLElement, page: Page, onFind: () => void): FlamePanel {
   const options = SPLITS.map((value) => element("option", { value }, SPLIT_TEXTS[value]));
   const by = element("select", { onchange: () => page.go({ by: splitOf(by.value), zoom: "" }) }, ...options);
   const inverted = toggle("inverted", () => page.go({ inverted: inverted.box.checked, zoom: "" }));
@@ -33,7 +35,7 @@ export function flamePanel(place: HTMLElement, page: Page): FlamePanel {
   const difference = toggle("difference to B", () => page.go({ b: difference.box.checked ? "quiet" : null }));
   const title = element("h2", {}, "Flame graph");
   const notes = element("div", { class: "quiet flame-notes" });
-  const again = element("div", { class: "group" });
+  const again = element("div", { class: "flame-again" });
   const body = element("div", { class: "flame-place" });
   place.append(
     element(
@@ -44,24 +46,30 @@ export function flamePanel(place: HTMLElement, page: Page): FlamePanel {
       ...[difference, inverted, icicle].map(({ root }) => root),
       exportMenu(page),
     ),
-    notes,
     again,
     body,
+    notes,
   );
   const graph = flameGraph(body, {
     onZoom: (zoom) => page.go({ zoom }),
-    onSearch: (search, regexp) => page.go({ search, regexp }, "replace"),
+    onMark: (names) => mark(names && { ...names, way: "" }),
+    onFind,
   });
   page.signal.addEventListener("abort", () => graph.destroy());
   let shown: Flame | null = null;
 
   function draw(address: Address): void {
     const { inverted, icicle, search, regexp, zoom } = address;
-    if (shown) graph.show(shown, { inverted, icicle, search, regexp, zoom });
+    if (shown) graph.show(shown, { inverted, icicle, search, regexp, zoom, mark: readMark(address.mark) });
+  }
+
+  function mark(now: Mark | null): void {
+    page.go({ mark: now ? writtenMark(now) : "" });
+    if (now) graph.bringIntoSight();
   }
 
   return {
-    graph,
+    mark,
     follow(address) {
       by.value = address.by;
       inverted.box.checked = address.inverted;
@@ -85,8 +93,11 @@ export function flamePanel(place: HTMLElement, page: Page): FlamePanel {
     fail(error, retry) {
       place.classList.remove("is-outdated");
       if (shown && isWrongSearch(error, page.address)) return draw(page.address); // said beside the search
+      shown = null; // the old picture is of another question
       graph.fail(error);
-      again.replaceChildren(element("button", { type: "button", onclick: retry }, "Try again"));
+      const isWorthIt = failureOf(error).slug !== NOT_IN_THIS_FILE;
+      const button = element("button", { type: "button", onclick: retry }, "Try again");
+      again.replaceChildren(...(isWorthIt ? [button] : []));
     },
   };
 }

@@ -1,7 +1,8 @@
 // The view "moment": some seconds, who ran in them, and what was different from quiet ones.
 
-import { failureOf } from "../../api/failure";
+import { inOneLine } from "../../api/failure";
 import type { RecordedEvent } from "../../api/types";
+import type { Span } from "../../heatmap/scope_grid";
 import type { Page, View } from "../../page";
 import { element } from "../../parts/element";
 import { failureState } from "../../parts/states";
@@ -9,10 +10,14 @@ import { culpritTable } from "./culprit_table";
 import { filters } from "./filters";
 import { flamePanel } from "./flame_panel";
 import { inTurn, type Step } from "./in_turn";
-import "./moment.css";
+import { readMark } from "./mark";
+import "./filters.css";
+import "./scope.css";
+import "./culprits.css";
+import "./moment.css"; // the last: narrow screens change the others
 import { culpritQuestion, eventsQuestion, flameQuestion, scopeQuestion, shownRange } from "./questions";
 import { rangeBar } from "./range_bar";
-import { scopePanel } from "./scope_panel";
+import { ScopePanel } from "./scope_panel";
 import { isWrongSearch } from "./search_box";
 import { selectionBar } from "./selection_bar";
 
@@ -22,10 +27,10 @@ export const moment: View = (place, page) => {
   const range = rangeBar(parts.range, page);
   const filter = filters(parts.filters, page);
   let events: readonly RecordedEvent[] = [];
-  const scope = scopePanel(parts.scope, page, () => selection.side());
+  const scope = new ScopePanel(parts.scope, page, () => selection.side());
   const selection = selectionBar(parts.selection, page);
-  const flame = flamePanel(parts.flame, page);
-  const culprits = culpritTable(parts.culprits, (names) => flame.graph.highlight(names));
+  const flame = flamePanel(parts.flame, page, filter.focusSearch);
+  const culprits = culpritTable(parts.culprits, flame.mark);
 
   const follow = (): void => {
     const { address } = page;
@@ -34,6 +39,7 @@ export const moment: View = (place, page) => {
     scope.follow(address, events);
     selection.follow(address, events);
     flame.follow(address);
+    culprits.follow(readMark(address.mark));
   };
 
   const eventStep: Step = {
@@ -47,17 +53,17 @@ export const moment: View = (place, page) => {
   };
   const scopeStep: Step = {
     question: scopeQuestion,
-    wait: scope.wait,
+    wait: () => scope.wait(),
     async load(address, signal) {
-      const answer = await page.ask.scope(scopeQuestion(address), signal);
+      const asked = page.ask.scope(scopeQuestion(address), signal);
+      const [answer, recorded] = await Promise.all([asked, recordedSpan(page, signal)]);
       filter.complain("");
       filter.offer(answer);
-      scope.show(answer);
+      scope.show(answer, recorded);
     },
     fail(error, again) {
-      const failure = failureOf(error);
       const isSearch = isWrongSearch(error, page.address);
-      filter.complain(isSearch ? `${failure.what} ${failure.hint}`.trim() : "");
+      filter.complain(isSearch ? inOneLine(error) : "");
       scope.fail(isSearch ? null : failureState(error, again));
     },
   };
@@ -76,8 +82,8 @@ export const moment: View = (place, page) => {
     wait: culprits.wait,
     async load(address, signal) {
       const answer = await page.ask.culprit(culpritQuestion(address), signal);
-      flame.graph.highlight(null); // it was of other seconds
       culprits.show(answer);
+      culprits.follow(readMark(page.address.mark));
     },
     fail: culprits.fail,
   };
@@ -98,6 +104,17 @@ export const moment: View = (place, page) => {
 function tellShownRange(page: Page): void {
   const [begin, end] = shownRange(page.address);
   page.go({ begin, end }, "replace");
+}
+
+/** From when to when the host is recorded; a running recorder adds to it. */
+async function recordedSpan(page: Page, signal: AbortSignal): Promise<Span | null> {
+  try {
+    const { hosts } = await page.ask.hosts(signal);
+    const host = hosts.find(({ name }) => name === page.address.host);
+    return host ? [host.begin_us, host.end_us] : null;
+  } catch {
+    return null; // the samples themselves say what is wrong
+  }
 }
 
 function layOut(place: HTMLElement) {

@@ -35,11 +35,11 @@ export function rangeBar(place: HTMLElement, page: Page): RangeBar {
   const after = button("event ▸", "Next event", () => step(1));
   place.append(
     group(
-      button("◂ 1 min", "One minute earlier", () => move(-MINUTE_US)),
+      button("◂ 1 min", "1 min earlier", () => move(-MINUTE_US)),
       text,
     ),
     group(
-      button("1 min ▸", "One minute later", () => move(MINUTE_US)),
+      button("1 min ▸", "1 min later", () => move(MINUTE_US)),
       zoomOut,
       zoomIn,
     ),

@@ -10,7 +10,7 @@ import { writtenCount, writtenLength } from "./words";
 
 export interface ScopeLegend {
   follow(address: Address): void;
-  show(scope: Scope, mostMatched: number): void;
+  show(scope: Scope, mostMatched: number, hasGaps: boolean): void;
 }
 
 const ROWS = [10, 20, 25, 50, 100];
@@ -24,9 +24,12 @@ export function scopeLegend(place: HTMLElement, page: Page): ScopeLegend {
   const options = ROWS.map((count) => element("option", { value: count }, String(count)));
   const rows = element("select", { onchange: () => page.go({ rows: Number(rows.value) }) }, ...options);
   const samples = element("span", { class: "quiet" });
+  const hatched = element("span", { class: "swatch hatched" });
+  const gaps = element("span", { class: "group", hidden: true }, hatched, "not recorded");
   place.append(
     element("span", { class: "group" }, "samples 1", heat, heatText),
     litPart,
+    gaps,
     samples,
     element("label", { class: "toggle" }, "rows a second", rows),
   );
@@ -40,7 +43,8 @@ export function scopeLegend(place: HTMLElement, page: Page): ScopeLegend {
 
   return {
     follow: (address) => (rows.value = String(address.rows)),
-    show(scope, mostMatched) {
+    show(scope, mostMatched, hasGaps) {
+      gaps.hidden = !hasGaps;
       heatText.textContent = `${writtenCount(scope.most)} in ${writtenLength(1_000_000 / scope.rows)}`;
       litPart.hidden = scope.matched === null;
       litText.textContent = mostMatched ? writtenCount(mostMatched) : "none found";

@@ -4,175 +4,148 @@ import type { Address } from "../../address";
 import { shortsOf } from "../../api/bytes";
 import type { RecordedEvent, Scope } from "../../api/types";
 import { brush, type Side } from "../../heatmap/brush";
-import { rowUs, spanOf, spanOfCell, type Cell, type Span } from "../../heatmap/scope_grid";
-import { scopeHeatmap } from "../../heatmap/scope_heatmap";
-import { scopeMarkers, type Mark } from "../../heatmap/scope_markers";
+import { spanOf, unrecorded, type Cell, type Span } from "../../heatmap/scope_grid";
+import { scopeHeatmap, type ScopeHeatmap } from "../../heatmap/scope_heatmap";
+import { scopeMarkers, type ScopeMarkers } from "../../heatmap/scope_markers";
 import { largest } from "../../heatmap/scope_picture";
 import { timeAxis } from "../../heatmap/time_axis";
 import type { Page } from "../../page";
 import { element } from "../../parts/element";
 import { hideTooltip, showTooltip } from "../../parts/tooltip";
 import { addressOfEvent } from "./event_steps";
-import { selectionAfter } from "./keys";
 import { shownRange } from "./questions";
-import { scopeLegend } from "./scope_legend";
-import { selectionChange } from "./selection_change";
 import { rangeWheel } from "./range_wheel";
-import { clockTime, writtenCount, writtenLength, writtenSpan } from "./words";
+import { scopeFrame, type ScopeFrame } from "./scope_frame";
+import { scopeKeys } from "./scope_keys";
+import { scopeLegend, type ScopeLegend } from "./scope_legend";
+import { cellText, eventsText, KEYS, pictureText, selectionText } from "./scope_words";
+import { selectionChange } from "./selection_change";
+import { writtenCount } from "./words";
 
-export interface ScopePanel {
-  follow(address: Address, events: readonly RecordedEvent[]): void;
-  show(scope: Scope): void;
-  showBaseline(spans: readonly Span[]): void; // the quiet seconds that were taken
-  wait(): void;
-  fail(state: HTMLElement | null): void; // null: the old picture stays
-}
+export class ScopePanel {
+  private readonly frame: ScopeFrame;
+  private readonly heatmap: ScopeHeatmap;
+  private readonly markers: ScopeMarkers;
+  private readonly legend: ScopeLegend;
+  private readonly axis = timeAxis();
+  private events: readonly RecordedEvent[] = [];
+  private quiet: readonly Span[] = [];
+  private recorded: Span | null = null;
+  private told = "";
 
-const KEYS =
-  "Drag selects A, with Ctrl or Alt B. Arrow keys step the selection by its length, with Shift by one row; " +
-  "plus and minus change its length; Escape takes the whole range; Page Up and Page Down move the range.";
-
-export function scopePanel(place: HTMLElement, page: Page, side: () => Side): ScopePanel {
-  const { signal } = page;
-  const heat = element("div", { class: "scope-heat" });
-  const rowLabels = ["1 s", "½", "0"].map((text) => element("span", {}, text));
-  const says = element("p", { id: "scope-says", class: "for-readers" });
-  const legendPlace = element("div", { class: "scope-legend" });
-  const message = element("div", { class: "scope-message", hidden: true });
-  const clock = element("div", { class: "scope-clock" });
-  place.append(
-    element("div", { class: "scope-rows", "aria-hidden": "true" }, ...rowLabels),
-    heat,
-    clock,
-    legendPlace,
-    message,
-    says,
-  );
-  const heatmap = scopeHeatmap(heat, signal);
-  heatmap.target.setAttribute("aria-describedby", "scope-says");
-  const markers = scopeMarkers(clock, { onChoose: chooseEvent, onHover: hoverMark });
-  const axis = timeAxis();
-  clock.append(axis.element);
-  const legend = scopeLegend(legendPlace, page);
-  let events: readonly RecordedEvent[] = [];
-  let quiet: readonly Span[] = [];
-  let told = "";
-
-  function chooseEvent(event: RecordedEvent): void {
-    page.go(addressOfEvent(page.address, event));
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly page: Page,
+    private readonly side: () => Side,
+  ) {
+    this.frame = scopeFrame(place);
+    this.heatmap = scopeHeatmap(this.frame.heat, page.signal);
+    this.heatmap.target.setAttribute("aria-describedby", this.frame.says.id);
+    this.markers = scopeMarkers(this.frame.clock, {
+      onChoose: (event) => page.go(addressOfEvent(page.address, event)),
+      onHover: (mark, pointer) => tip(mark && eventsText(mark.events), pointer),
+    });
+    this.frame.clock.append(this.axis.element);
+    this.legend = scopeLegend(this.frame.legend, page);
+    this.listen();
   }
 
-  function hoverMark(mark: Mark | null, pointer: PointerEvent): void {
-    if (mark)
-      showTooltip(mark.events.slice(0, 8).map(eventText).join("\n"), pointer.clientX, pointer.clientY);
-    else hideTooltip();
+  follow(address: Address, events: readonly RecordedEvent[]): void {
+    this.events = events;
+    this.drawFrame(shownRange(address));
+    this.drawSelections();
+    this.heatmap.markMoment(events.find(({ id }) => id === address.event)?.time_us ?? null);
+    this.legend.follow(address);
+    this.tell(address);
   }
 
-  function hoverCell(cell: Cell | null, pointer: PointerEvent): void {
-    const count = cell && heatmap.countAt(cell);
-    if (!cell || !count) return hideTooltip();
-    const matched = count.matched === null ? "" : `, ${writtenCount(count.matched)} matching`;
-    const [beginUs, endUs] = spanOfCell(heatmap.grid(), cell);
-    const samples = `${writtenCount(count.samples)} samples${matched}`;
-    const time = `${clockTime(beginUs)} to ${clockTime(endUs)} UTC`;
-    showTooltip(`${time}\n${samples}`, pointer.clientX, pointer.clientY);
+  /** `recorded`: from when to when there is anything; null where that is not known. */
+  show(scope: Scope, recorded: Span | null): void {
+    const matched = scope.matched === null ? null : shortsOf(scope.matched);
+    const grid = { beginUs: scope.begin_us, columns: scope.columns, rows: scope.rows };
+    this.recorded = recorded;
+    this.heatmap.recorded(recorded);
+    this.heatmap.show({ grid, counts: shortsOf(scope.counts), matched, most: Math.max(scope.most, 1) });
+    const hasGaps = recorded !== null && unrecorded(grid, recorded).length > 0;
+    this.legend.show(scope, matched ? largest(matched) : 0, hasGaps);
+    const most = writtenCount(scope.most);
+    this.frame.says.textContent = `${writtenCount(scope.samples)} samples, at most ${most} in a cell. ${KEYS}`;
+    const isEmpty = scope.samples === 0;
+    this.frame.settle(isEmpty ? element("p", {}, "No samples here with these filters.") : null);
   }
 
-  function drawSelections({ a, b }: Pick<Address, "a" | "b">): void {
-    heatmap.select("a", a ? [a] : [], true);
-    if (Array.isArray(b)) heatmap.select("b", [b], true);
-    else heatmap.select("b", b ? quiet : [], false);
+  /** The quiet seconds that were taken. */
+  showBaseline(spans: readonly Span[]): void {
+    this.quiet = spans;
+    this.drawSelections();
   }
 
-  function select(which: Side, span: Span, isDone: boolean): void {
-    if (isDone) page.go(selectionChange(page.address, which, span));
-    else heatmap.select(which, [span], true);
+  wait(): void {
+    this.place.classList.add("is-outdated");
   }
 
-  brush(
-    heatmap.target,
-    {
+  /** null: the old picture stays. */
+  fail(state: HTMLElement | null): void {
+    this.frame.settle(state);
+  }
+
+  private listen(): void {
+    const { heatmap, page } = this;
+    const hears = {
       grid: heatmap.grid,
-      side,
-      selected: (which) => spanIn(page.address, which),
-      onSelect: select,
-      onCancel: () => drawSelections(page.address),
-      onHover: hoverCell,
-    },
-    signal,
-  );
-  rangeWheel(heatmap.target, page, (range) => drawFrame(range));
-  heatmap.target.addEventListener("keydown", press);
-
-  function press(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const range = shownRange(page.address);
-    const byUs =
-      event.key === "PageUp" ? range[0] - range[1] : event.key === "PageDown" ? range[1] - range[0] : 0;
-    const next = byUs ? undefined : selectionAfter(event, page.address.a, heatmap.grid());
-    if (!byUs && next === undefined) return;
-    event.preventDefault();
-    if (byUs) page.go({ begin: range[0] + byUs, end: range[1] + byUs }, "replace");
-    else if (next) page.go(selectionChange(page.address, "a", next), "replace");
-    else page.go({ a: null, zoom: "" }, "replace");
+      side: this.side,
+      selected: (which: Side) => spanIn(page.address, which),
+      onSelect: (which: Side, span: Span, isDone: boolean) => this.select(which, span, isDone),
+      onCancel: () => this.drawSelections(),
+      onHover: (cell: Cell | null, pointer: PointerEvent) => this.hover(cell, pointer),
+    };
+    brush(heatmap.target, hears, page.signal);
+    rangeWheel(heatmap.target, page, (range) => this.drawFrame(range));
+    scopeKeys(heatmap.target, page, heatmap.grid);
+    const resized = new ResizeObserver(() => this.drawFrame(shownRange(page.address)));
+    resized.observe(this.frame.clock);
+    page.signal.addEventListener("abort", () => resized.disconnect());
   }
 
-  function drawFrame(range: Span): void {
+  private hover(cell: Cell | null, pointer: PointerEvent): void {
+    const count = cell && this.heatmap.countAt(cell);
+    tip(cell && count && cellText(this.heatmap.grid(), cell, count, this.recorded), pointer);
+  }
+
+  private select(which: Side, span: Span, isDone: boolean): void {
+    if (isDone) this.page.go(selectionChange(this.page.address, which, span));
+    else this.heatmap.select(which, [span], true);
+  }
+
+  private drawSelections(): void {
+    const { a, b } = this.page.address;
+    this.heatmap.select("a", a ? [a] : [], true);
+    if (Array.isArray(b)) this.heatmap.select("b", [b], true);
+    else this.heatmap.select("b", b ? this.quiet : [], false);
+  }
+
+  private drawFrame(range: Span): void {
+    const { heatmap, page } = this;
     heatmap.frame(range, page.address.rows);
     const [beginUs, endUs] = spanOf(heatmap.grid());
-    axis.show(beginUs, endUs, clock.clientWidth || 800);
-    markers.show(events, heatmap.grid(), page.address.event);
-  }
-  const resized = new ResizeObserver(() => drawFrame(shownRange(page.address)));
-  resized.observe(clock);
-  signal.addEventListener("abort", () => resized.disconnect());
-
-  function tell(address: Address): void {
-    const text = address.a ? `Selection A: ${writtenSpan(address.a)}` : "Selection A: the whole range";
-    if (told && text !== told) page.announce(text);
-    told = text;
-    const label = `Subsecond heatmap of ${writtenSpan(shownRange(address))}; a column is a second, a row ${writtenLength(rowUs(heatmap.grid()))}`;
-    heatmap.target.setAttribute("aria-label", `${label}. ${text}.`);
+    this.axis.show(beginUs, endUs, this.frame.clock.clientWidth || 800);
+    this.markers.show(this.events, heatmap.grid(), page.address.event);
   }
 
-  return {
-    follow(address, known) {
-      events = known;
-      drawFrame(shownRange(address));
-      drawSelections(address);
-      heatmap.markMoment(events.find(({ id }) => id === address.event)?.time_us ?? null);
-      legend.follow(address);
-      tell(address);
-    },
-    show(scope) {
-      const matched = scope.matched === null ? null : shortsOf(scope.matched);
-      const grid = { beginUs: scope.begin_us, columns: scope.columns, rows: scope.rows };
-      heatmap.show({ grid, counts: shortsOf(scope.counts), matched, most: Math.max(scope.most, 1) });
-      legend.show(scope, matched ? largest(matched) : 0);
-      says.textContent = `${writtenCount(scope.samples)} samples, at most ${writtenCount(scope.most)} in a cell. ${KEYS}`;
-      settle(null);
-      if (scope.samples === 0) settle(element("p", {}, "No samples here with these filters."));
-    },
-    showBaseline(spans) {
-      quiet = spans;
-      drawSelections(page.address);
-    },
-    wait: () => place.classList.add("is-outdated"),
-    fail: settle,
-  };
-
-  function settle(state: HTMLElement | null): void {
-    place.classList.remove("is-outdated");
-    message.hidden = state === null;
-    message.replaceChildren(...(state ? [state] : []));
+  private tell(address: Address): void {
+    const text = selectionText(address);
+    if (this.told && text !== this.told) this.page.announce(text);
+    this.told = text;
+    const { target, grid } = this.heatmap;
+    target.setAttribute("aria-label", `${pictureText(address, grid())}. ${text}.`);
   }
+}
+
+function tip(text: string | null, pointer: PointerEvent): void {
+  if (text) showTooltip(text, pointer.clientX, pointer.clientY);
+  else hideTooltip();
 }
 
 function spanIn({ a, b }: Address, which: Side): Span | null {
   return which === "a" ? a : Array.isArray(b) ? b : null;
-}
-
-function eventText(event: RecordedEvent): string {
-  const core = event.core === null ? "" : `, core ${event.core}`;
-  return `${clockTime(event.time_us)} ${event.kind}${core}: ${event.text}`;
 }

@@ -8,6 +8,7 @@ import type { Page } from "../../page";
 export interface SearchBox {
   readonly root: HTMLElement;
   follow(address: Address): void;
+  focus(): void;
   complain(what: string): void; // "" takes it back
 }
 
@@ -18,7 +19,10 @@ export function searchBox(page: Page): SearchBox {
     type: "search",
     maxlength: 200,
     placeholder: "function, process or thread",
-    "aria-label": "Search stacks",
+    title: "What matches lights up in the heatmap and in the flame graph",
+    "aria-label": "Search stacks: what matches lights up in the heatmap and in the flame graph",
+    spellcheck: "false",
+    autocomplete: "off",
     "aria-describedby": "search-says",
   });
   const regexp = toggle("regexp", () => search("push"));
@@ -29,7 +33,11 @@ export function searchBox(page: Page): SearchBox {
   /** All of it: what was typed just before a box is ticked counts too. */
   function search(how: "push" | "replace"): void {
     clearTimeout(timer);
-    page.go({ search: input.value, regexp: regexp.box.checked, onlyMatching: only.box.checked }, how);
+    timer = 0;
+    const { search: before, mark } = page.address;
+    const change = { search: input.value, regexp: regexp.box.checked, onlyMatching: only.box.checked };
+    // A highlight would hide what is found.
+    page.go({ ...change, mark: change.search && change.search !== before ? "" : mark }, how);
   }
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -41,9 +49,13 @@ export function searchBox(page: Page): SearchBox {
   return {
     root: element("div", { class: "group search", role: "search" }, input, regexp.root, only.root, says),
     follow(address) {
-      if (document.activeElement !== input) input.value = address.search;
+      if (!timer && input.value !== address.search) input.value = address.search; // else it is being typed
       regexp.box.checked = address.regexp;
       only.box.checked = address.onlyMatching;
+    },
+    focus() {
+      input.focus();
+      input.select();
     },
     complain(what) {
       says.textContent = what;

@@ -21,7 +21,7 @@ export function selectionBar(place: HTMLElement, page: Page): SelectionBar {
   const textA = element("span", { class: "selected-a" });
   const textB = element("span", { class: "selected-b" });
   const whole = button("Whole range", "Select the whole range as A", () => page.go({ a: null, zoom: "" }));
-  const before = button("5 s before the event", "Select the 5 seconds before the event as A", () => {
+  const before = button("5 s before the event", "Select the 5 s before the event as A", () => {
     if (chosen) page.go(addressOfEvent(page.address, chosen));
   });
   const compare = element(

@@ -13,13 +13,15 @@ const DIAGNOSE_AFTER_MS = 700; // a diagnosis costs the server much more
 const MARGIN = 0.5; // of the viewport, on both sides, fetched ahead
 const MOST_COLUMNS = 4096;
 
+export type Asked = "cores" | "events" | "zombies" | "diagnosis";
+
 export interface Heard {
   cores(answer: Cores): void;
   events(answer: Events): void;
   zombies(answer: Zombies): void;
   diagnosing(): void;
   diagnosis(answer: Explained): void;
-  failed(what: "cores" | "events" | "zombies" | "diagnosis", error: unknown): void;
+  failed(what: Asked, error: unknown): void;
 }
 
 export interface OverviewData {
@@ -43,7 +45,7 @@ export function overviewData(
   let timers: ReturnType<typeof setTimeout>[] = [];
 
   async function settle<Answer>(
-    what: keyof Heard & ("cores" | "events" | "zombies" | "diagnosis"),
+    what: Asked,
     asked: Promise<Answer>,
     show: (answer: Answer) => void,
   ): Promise<boolean> {

@@ -3,6 +3,7 @@
 import type { RecordedEvent } from "../../api/types";
 import type { Viewport } from "../../heatmap/viewport";
 import { element, svg } from "../../parts/element";
+import { notShown } from "../../parts/states";
 import { LANES, lookOf } from "../../parts/event_kinds";
 import { hideTooltip, showTooltip } from "../../parts/tooltip";
 import { timeText } from "../../parts/time_text";
@@ -15,6 +16,7 @@ const MOMENT_US = 60_000_000;
 export interface EventStrip {
   readonly element: HTMLElement;
   show(events: RecordedEvent[]): void;
+  fail(error: unknown): void;
   draw(view: Viewport): void;
 }
 
@@ -25,7 +27,8 @@ export interface StripActions {
 
 export function eventStrip(actions: StripActions): EventStrip {
   const place = element("div", { class: "lanes", role: "group", "aria-label": "Events", onkeydown: step });
-  let events: RecordedEvent[] = [];
+  let events: RecordedEvent[] | null = null;
+  let failed = "";
 
   function act(crowd: Crowd): void {
     hideTooltip();
@@ -65,7 +68,7 @@ export function eventStrip(actions: StripActions): EventStrip {
 
   function lane(name: string, view: Viewport, apart: number): HTMLElement | null {
     const marks = crowds(
-      events.filter((event) => lookOf(event.kind).lane === name),
+      (events ?? []).filter((event) => lookOf(event.kind).lane === name),
       view,
       apart,
     ).map(mark);
@@ -102,7 +105,12 @@ export function eventStrip(actions: StripActions): EventStrip {
   return {
     element: place,
     show(now) {
-      events = now;
+      [events, failed] = [now, ""];
+    },
+    fail(error) {
+      events = null;
+      failed = notShown("Events", error);
+      place.replaceChildren(words(failed));
     },
     draw(view) {
       const focused = place.contains(document.activeElement)
@@ -111,13 +119,19 @@ export function eventStrip(actions: StripActions): EventStrip {
       const apart = APART_PIXELS / Math.max(1, place.clientWidth);
       const lanes = LANES.map((name) => lane(name, view, apart)).filter((one) => one !== null);
       place.replaceChildren(
-        ...(lanes.length > 0 ? lanes : [element("p", { class: "quiet none" }, "No events here.")]),
+        ...(lanes.length > 0
+          ? lanes
+          : [words(failed || (events ? "No events here." : "Loading the events"))]),
       );
       const again = marks().find((one) => one.dataset.event === focused);
       if (again) focusOn(again);
       else marks()[0]?.setAttribute("tabindex", "0");
     },
   };
+}
+
+function words(text: string): HTMLElement {
+  return element("p", { class: "quiet none", role: "status" }, text);
 }
 
 export function crowdText(crowd: Crowd): string {

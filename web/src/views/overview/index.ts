@@ -1,7 +1,7 @@
 // The overview: what happened in a stretch of time, on one shared time axis.
 
 import type { RecordedHost } from "../../api/types";
-import { emptyState, failureState, loadingState } from "../../parts/states";
+import { failureState, loadingState, unknownHost } from "../../parts/states";
 import { isAbort } from "../../api/failure";
 import type { View } from "../../page";
 import { startOverview } from "./timeline";
@@ -21,10 +21,3 @@ export const overview: View = (place, page) => {
   }
   void start();
 };
-
-function unknownHost(name: string): HTMLElement {
-  return emptyState(
-    "No such host in the store",
-    `Nothing is recorded of "${name}". It may have been removed to make room; choose another host above.`,
-  );
-}

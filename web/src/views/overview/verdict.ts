@@ -2,7 +2,7 @@
 
 import { hashOf, inView } from "../../address";
 import type { Address } from "../../address";
-import { failureOf } from "../../api/failure";
+import { inOneLine } from "../../api/failure";
 import type { Explained } from "../../api/types";
 import { element } from "../../parts/element";
 
@@ -29,9 +29,8 @@ export function verdict(): Verdict {
       place.replaceChildren(...said(explained, address));
     },
     fail(error) {
-      const failure = failureOf(error);
       place.dataset.level = "unknown";
-      place.replaceChildren(element("span", {}, `No verdict: ${failure.what}; ${failure.hint}`));
+      place.replaceChildren(element("span", {}, `No verdict: ${inOneLine(error)}`));
     },
   };
 }

@@ -5,6 +5,7 @@ import "uplot/dist/uPlot.min.css";
 import type { Zombies } from "../../api/types";
 import type { Viewport } from "../../heatmap/viewport";
 import { element } from "../../parts/element";
+import { notShown } from "../../parts/states";
 import { token } from "../../parts/theme";
 
 const GUTTER_PIXELS = 64; // as in timeline.css
@@ -15,6 +16,7 @@ const DASHES = [[], [2, 3], []];
 export interface ZombieChart {
   readonly element: HTMLElement;
   show(zombies: Zombies): void;
+  fail(error: unknown): void;
   draw(view: Viewport): void;
   restyle(): void;
 }
@@ -52,6 +54,11 @@ export function zombieChart(): ZombieChart {
     show(now) {
       zombies = now;
       words.replaceChildren(...wordsOf(now));
+      build();
+    },
+    fail(error) {
+      zombies = null;
+      words.replaceChildren(notShown("Memory cgroups", error));
       build();
     },
     draw: place_,

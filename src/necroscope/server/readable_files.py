@@ -1,0 +1,53 @@
+"""Looks at a segment before it is opened: what is no file could hold a thread of ours for ever.
+
+To open a pipe waits for somebody who writes into it, and a device may have no end.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from necroscope.errors import StoreError
+from necroscope.recording.store import DESCRIPTION
+
+LARGEST_DESCRIPTION_BYTES = 16 << 20  # thousands of times what a recorder writes
+HINT = "the segment is damaged: remove its folder, or restore it"
+
+
+def require_files(folder: Path) -> None:
+    """StoreError where a part of a segment is neither a file nor a folder, or its description is too large.
+
+    What may not be looked at is left to those who read it: they say why.
+    """
+    for path, mode in _modes(folder):
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise StoreError(f"{path}: not a file", hint=HINT)
+    with suppress(OSError):
+        if (folder / DESCRIPTION).stat().st_size > LARGEST_DESCRIPTION_BYTES:
+            raise StoreError(f"{folder / DESCRIPTION}: too large", hint=HINT)
+
+
+def _modes(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Everything in a segment, and in the folders of its counters and samples; links are followed."""
+    for path in _entries(folder):
+        mode = _mode(path)
+        yield path, mode
+        if stat.S_ISDIR(mode):
+            yield from ((inner, _mode(inner)) for inner in _entries(path))
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return stat.S_IFREG
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
