@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from unittest.mock import patch
 
 import pytest
@@ -19,6 +20,15 @@ def _images_are_held_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iter
     # Not by `monkeypatch`: it would be made before the fixtures of the test, and end after them.
     with patch("necroscope.remedies.transaction.machine_lock.RUN", folder):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _as_nice_as_before() -> Iterator[None]:
+    """Sealing lowers the priority of its process; here that is the process of all tests to come."""
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    yield
+    with suppress(PermissionError):  # only root may take it back
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
