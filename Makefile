@@ -110,7 +110,7 @@ test-servers: .venv/set-up-dev .venv/set-up-lab ## the slow tests: QEMU guests w
 	$(BIN)/python -m pytest -m servers $(PYTEST)
 
 .PHONY: test-lab
-test-lab: .venv/set-up-dev .venv/set-up-lab ## whole scenarios of the lab: pinterest, guests, the soak (half an hour)
+test-lab: .venv/set-up-dev .venv/set-up-lab ## what takes minutes each: pinterest, guests, the soak, kills at every step
 	scripts/system-packages $(LAB_PROGRAMS)
 	$(BIN)/python -m pytest -m long $(PYTEST)
 

@@ -137,7 +137,7 @@ def test_a_planted_spike_is_named(tmp_path: Path) -> None:
     assert told.is_first, in_short(told)
 
 
-@pytest.mark.servers
+@pytest.mark.long
 def test_five_spikes_are_named_and_their_other_cores_are_not(tmp_path: Path) -> None:
     told = [record_and_ask(tmp_path / str(number), number) for number in range(5)]
     assert [in_short(one) for one in told if not one.is_first] == []

@@ -21,7 +21,7 @@ UNITS = {
 PLAN, STORE = "/var/tmp/plan.json", "/var/tmp/store"
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.servers)], ids=["some", "all"])
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.long)], ids=["some", "all"])
 def test_disabling_a_unit_killed_anywhere_goes_on_or_is_taken_back(every: int) -> None:
     with Container(units=UNITS, enable=(UNIT, "steady.socket"), binds=(CHECKOUT,)) as machine:
         planned = machine.run([str(PROGRAM), "fix", "disable-unit", UNIT, "-d", "1s", "-o", PLAN])
