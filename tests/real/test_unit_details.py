@@ -63,15 +63,22 @@ LISTS = {
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Container]:
     with Container(units=UNITS, enable=tuple(sorted(set(UNITS) - NOT_ENABLED))) as container:
-        time.sleep(1)  # some restarts
         yield container
 
 
 @pytest.fixture(scope="module")
 def units(machine: Container) -> dict[str, UnitDetail]:
-    reading = read_unit_details(Host(machine.root))
-    assert reading.value is not None, reading.reason
-    return {unit.name: unit for unit in reading.value}
+    """All units, at a moment when the one has given up and the other rests between two starts."""
+    deadline = time.monotonic() + 30
+    while True:
+        reading = read_unit_details(Host(machine.root))
+        assert reading.value is not None, reading.reason
+        units = {unit.name: unit for unit in reading.value}
+        loop, given_up = units["loop.service"], units["given-up.service"]
+        rests = loop.sub_state.startswith("auto-restart") and (loop.restarts or 0) >= 2
+        if (rests and given_up.active_state == "failed") or time.monotonic() > deadline:
+            return units
+        time.sleep(0.05)
 
 
 def show(machine: Container, names: Iterable[str]) -> dict[str, dict[str, str]]:
