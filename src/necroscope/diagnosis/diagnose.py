@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from necroscope.diagnosis.causes import load_causes
 from necroscope.diagnosis.chain import find_chain
 from necroscope.diagnosis.facts.fact import Facts, all_hold
-from necroscope.diagnosis.facts.observe import observe
+from necroscope.diagnosis.facts.observe import Observed, observe
 from necroscope.diagnosis.ruled_out import weigh_rivals
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.words import root_words, words_of
@@ -18,7 +18,12 @@ from necroscope.model.examination import NotChecked
 
 def diagnose(scene: Scene, event: Event) -> Diagnosis:
     """The chain behind an event of a scene, and how sure it is."""
-    observed = observe(scene, event)
+    return conclude(scene, observe(scene, event))
+
+
+def conclude(scene: Scene, observed: Observed) -> Diagnosis:
+    """The chain behind an event that has been looked at."""
+    event = observed.symptom.event
     facts, words = observed.facts, words_of(scene, observed)
     chain = find_chain(event.kind, facts, words)
     words |= root_words(observed, chain.links)

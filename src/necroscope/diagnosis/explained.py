@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from necroscope.diagnosis.diagnose import diagnose
-from necroscope.diagnosis.facts.starvation import Starvation, starvation
+from necroscope.diagnosis.diagnose import conclude
+from necroscope.diagnosis.facts.observe import observe
+from necroscope.diagnosis.facts.starvation import Starvation
 from necroscope.diagnosis.recorded import recorded_scene
-from necroscope.diagnosis.symptom import KINDS, symptom_events, symptom_of
+from necroscope.diagnosis.symptom import KINDS, symptom_events
 from necroscope.findings.thresholds import Thresholds
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
@@ -43,18 +44,25 @@ def explain_each(
     damaged: list[Damage],
 ) -> Iterator[Explanation]:
     """Why each of some symptoms happened; those without counters around them are left out."""
-    for stored in symptoms:
-        scene = recorded_scene(segments, stored, thresholds, damaged)
-        if scene is None:
-            continue
-        symptom, offset_ns = symptom_of(scene, stored.event), stored.segment.offset_ns
-        yield Explanation(
-            stored,
-            diagnose(scene, stored.event),
-            symptom.begin_ns + offset_ns,
-            symptom.end_ns + offset_ns,
-            _core(stored.event, starvation(scene, symptom)),
-        )
+    each = (explain(segments, stored, thresholds, damaged) for stored in symptoms)
+    return (explanation for explanation in each if explanation)
+
+
+def explain(
+    segments: Sequence[StoredSegment], stored: StoredEvent, thresholds: Thresholds, damaged: list[Damage]
+) -> Explanation | None:
+    """Why a symptom happened; None where there are no counters around it."""
+    scene = recorded_scene(segments, stored, thresholds, damaged)
+    if scene is None:
+        return None
+    observed, offset_ns = observe(scene, stored.event), stored.segment.offset_ns
+    return Explanation(
+        stored,
+        conclude(scene, observed),
+        observed.symptom.begin_ns + offset_ns,
+        observed.symptom.end_ns + offset_ns,
+        _core(stored.event, observed.starvation),
+    )
 
 
 def _core(event: Event, found: Starvation) -> int | None:

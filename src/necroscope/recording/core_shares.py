@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from necroscope.recording.segment import Segment, Timed
-from necroscope.sources.cores import CORES, MODES, Cores, CoreTime
+from necroscope.sources.cores import CORES, Cores, CoreTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,25 @@ def shares_between(before: Timed[Cores], after: Timed[Cores]) -> Iterator[tuple[
 
 
 def _shares(before: CoreTime, after: CoreTime, begin_ns: int, end_ns: int) -> Shares | None:
-    # The kernel lets idle and iowait step back by a tick now and then.
-    used = {mode: max(getattr(after, mode) - getattr(before, mode), 0) for mode in MODES}
-    total = sum(used.values())
+    # The kernel lets idle and iowait step back by a tick now and then. Written out: 96 cores, every second.
+    user = max(after.user - before.user, 0) + max(after.nice - before.nice, 0)
+    system = max(after.system - before.system, 0)
+    softirq = max(after.softirq - before.softirq, 0)
+    irq = max(after.irq - before.irq, 0)
+    steal = max(after.steal - before.steal, 0)
+    iowait = max(after.iowait - before.iowait, 0)
+    idle = max(after.idle - before.idle, 0)
+    total = user + system + softirq + irq + steal + iowait + idle
     if not total:
         return None
-    used["user"] += used.pop("nice")
-    return Shares(begin_ns, end_ns, **{mode: ticks / total for mode, ticks in used.items()})
+    return Shares(
+        begin_ns,
+        end_ns,
+        user / total,
+        system / total,
+        softirq / total,
+        irq / total,
+        steal / total,
+        iowait / total,
+        idle / total,
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 
-from necroscope.diagnosis.zombies.recorded_counts import Count
+from necroscope.diagnosis.explained import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.recording.clock import Anchor
 from necroscope.recording.followed_journals import FollowedJournals
@@ -24,11 +24,11 @@ from necroscope.recording.store import (
 )
 from necroscope.recording.stored_events import StoredEvent
 from necroscope.server.answers.damaged import Damaged
-from necroscope.server.answers.diagnosis import Explained
 from necroscope.server.answers.zombies import Forecast
 from necroscope.server.kept_answers import KeptAnswers
 from necroscope.server.range_and_filters import Range
 from necroscope.server.readable_files import require_files
+from necroscope.server.segment_counts import SegmentCounts
 from necroscope.server.segment_seconds import SegmentSeconds
 from necroscope.server.visible_text import visible_text
 from necroscope.sources.cores import CORES
@@ -61,11 +61,11 @@ class RecordedStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.seconds = SegmentSeconds()
-        self.kept_answers: KeptAnswers[Explained] = KeptAnswers(8)
+        self.explanations: KeptAnswers[tuple[Explanation | None, list[Damage]]] = KeptAnswers(64)
         self.queue_cores: KeptAnswers[int | None] = KeptAnswers(4096)  # by event
         self.forecasts: KeptAnswers[tuple[Forecast | None, str]] = KeptAnswers(8)
         self.events: KeptAnswers[list[StoredEvent]] = KeptAnswers(SEGMENTS_KEPT)
-        self.counts: KeptAnswers[list[Count]] = KeptAnswers(SEGMENTS_KEPT)
+        self.counts = SegmentCounts()
         self.journals = FollowedJournals((CORES, MEMORY_CGROUPS))
         self._remembered: dict[Path, tuple[Signature, StoredSegment]] = {}
         self._listing = NOTHING_YET

@@ -28,6 +28,7 @@ class Work:
         self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._something_to_do = threading.Condition()
         self._free = at_once
+        self.was_asked = False
         for number in range(at_once):
             threading.Thread(target=self._run, name=f"question-{number}", daemon=True).start()
 
@@ -36,6 +37,7 @@ class Work:
         return await asyncio.wrap_future(self._put(question))
 
     def _put(self, question: Callable[[], T]) -> Future[T]:
+        self.was_asked = True
         future: Future[T] = Future()
         with self._something_to_do:
             self._forget_the_cancelled()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from necroscope import _native
@@ -28,40 +28,48 @@ class Count(NamedTuple):
     percpu_bytes: int | None
 
 
-def recorded_counts(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> list[Count]:
-    """At most so many moments of a range (UTC) as a trend looks at, evenly chosen; segments of one boot.
+def counts_of(segment: StoredSegment) -> list[Count]:
+    """All moments of a segment, in order; none where it is damaged: its neighbours tell as well."""
+    try:
+        return _open_counts(segment) if segment.is_open else _sealed_counts(segment)
+    except (OSError, StoreError):
+        return []
 
-    A segment that is damaged is left out: its neighbours tell as well.
-    """
+
+def recorded_counts(
+    segments: Sequence[StoredSegment],
+    begin_ns: int,
+    end_ns: int,
+    read: Callable[[StoredSegment], list[Count]] = counts_of,
+) -> list[Count]:
+    """At most so many moments of a range (UTC) as a trend looks at, evenly chosen; segments of one boot."""
     inside = [s for s in segments if s.begin_ns < end_ns and s.end_ns >= begin_ns]
     chosen = _evenly(inside, MOST_POINTS)
     counts: list[Count] = []
     for segment in chosen:
-        try:
-            found = _counts_of(segment)
-        except (OSError, StoreError):
-            continue
-        wanted = [c for c in found if begin_ns <= c.time_ns + segment.offset_ns < end_ns]
+        wanted = [c for c in read(segment) if begin_ns <= c.time_ns + segment.offset_ns < end_ns]
         counts += _evenly(wanted, max(MOST_POINTS // len(chosen), 1))
     return sorted(set(counts))  # the last moment of a segment is also the first of the next
 
 
-def _counts_of(segment: StoredSegment) -> list[Count]:
-    if segment.is_open:
-        found = [
-            (m.time_ns, m.readings[MEMORY_CGROUPS.id].value) for m in read_moments(segment, (MEMORY_CGROUPS,))
-        ]
-        return [
-            Count(time_ns, value.memory.tracked, value.memory.in_use, value.memory.dying, value.percpu_bytes)
-            for time_ns, value in found
-            if value is not None
-        ]
-    # Straight from the table: to make moments of it takes ten times as long.
+def _open_counts(segment: StoredSegment) -> list[Count]:
+    found = [
+        (m.time_ns, m.readings[MEMORY_CGROUPS.id].value) for m in read_moments(segment, (MEMORY_CGROUPS,))
+    ]
+    return [
+        Count(time_ns, value.memory.tracked, value.memory.in_use, value.memory.dying, value.percpu_bytes)
+        for time_ns, value in found
+        if value is not None
+    ]
+
+
+def _sealed_counts(segment: StoredSegment) -> list[Count]:
+    """Straight from the table: to make moments of it takes ten times as long."""
     path = segment.folder / COUNTERS / f"{MEMORY_CGROUPS.id}.parquet"
     if not path.exists():
         return []
     columns = _native.read_table(path, COLUMNS)
-    return [Count(*row) for row in zip(*(columns[name] for name in COLUMNS), strict=True)]
+    return list(map(Count, *(columns[name] for name in COLUMNS)))
 
 
 def _evenly(rows: Sequence[T], most: int) -> list[T]:

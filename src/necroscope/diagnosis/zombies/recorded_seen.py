@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from necroscope.diagnosis.zombies.recorded_counts import recorded_counts
+from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of, recorded_counts
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.reading import Absence, Reading
@@ -39,12 +39,17 @@ def last_boot_in(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) 
     return [s for s in inside if s.boot_id == inside[-1].boot_id]
 
 
-def recorded_seen(stored: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> Seen:
+def recorded_seen(
+    stored: Sequence[StoredSegment],
+    begin_ns: int,
+    end_ns: int,
+    read: Callable[[StoredSegment], list[Count]] = counts_of,
+) -> Seen:
     """What segments of one boot have of a range (UTC); no leaks by name, and no samples.
 
     NothingRecordedError where there are no counts.
     """
-    long = recorded_counts(stored, begin_ns, end_ns)
+    long = recorded_counts(stored, begin_ns, end_ns, read)
     segment = stored[-1]
     moments = [
         moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from necroscope.diagnosis.explained import NOTHING_TO_EXPLAIN, Explanation, explain_each, symptoms_in
+from necroscope.diagnosis.explained import NOTHING_TO_EXPLAIN, Explanation, explain, symptoms_in
 from necroscope.diagnosis.recorded import accidents_between
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.findings.unit_held_back import sentence
@@ -20,22 +20,17 @@ from necroscope.server.range_and_filters import US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
 
 MOST_TRIED = 8  # symptoms, the newest first, until one has counters around it
+AROUND_NS = 1800 * 10**9  # to explain a symptom, 20 minutes before and after it are looked at
 LAST = 3  # segments in which units are looked for that a failure keeps from starting
 
 
 def ask_diagnosis(store: RecordedStore, span: Range) -> Explained:
-    """What `necroscope diagnose` says of a range; the last few answers are kept."""
+    """What `necroscope diagnose` says of a range."""
     segments = store.recorded_in(span)
-    newest = max(segments, key=lambda segment: segment.end_ns)
-    key = (span, newest.folder, newest.end_ns if span.end_ns > newest.begin_ns else 0)
-    return store.kept_answers.get(key, lambda: _explain(store, segments, span))
-
-
-def _explain(store: RecordedStore, segments: list[StoredSegment], span: Range) -> Explained:
     damaged: list[Damage] = []
     symptoms = symptoms_in(events_in(store, span, damaged))
-    tried = explain_each(segments, symptoms[:MOST_TRIED], load_thresholds(None), damaged)
-    found = next(tried, None)
+    tried = (_explanation(store, segments, symptom, damaged) for symptom in symptoms[:MOST_TRIED])
+    found = next((explanation for explanation in tried if explanation), None)
     if found:
         answer = _of_symptom(found)
     elif symptoms:
@@ -43,6 +38,22 @@ def _explain(store: RecordedStore, segments: list[StoredSegment], span: Range) -
     else:
         answer = _without_symptom(segments, span, damaged)
     return replace(answer, damaged=store.damaged_in(span, damaged))
+
+
+def _explanation(
+    store: RecordedStore, segments: list[StoredSegment], symptom: StoredEvent, damaged: list[Damage]
+) -> Explanation | None:
+    """Why a symptom happened; kept until more is recorded of the time around it."""
+    near = [s for s in segments if abs(s.begin_ns - symptom.utc_ns) < AROUND_NS]
+
+    def explained() -> tuple[Explanation | None, list[Damage]]:
+        unreadable: list[Damage] = []
+        return explain(segments, symptom, load_thresholds(None), unreadable), unreadable
+
+    key = (symptom.segment.host, symptom.id, *((s.folder, s.is_open, s.end_ns) for s in near))
+    explanation, unreadable = store.explanations.get(key, explained)
+    damaged += unreadable
+    return explanation
 
 
 def _of_symptom(found: Explanation) -> Explained:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 from necroscope.diagnosis.queue_core import core_of_queue
 from necroscope.errors import NecroscopeError
@@ -84,7 +85,6 @@ def _core(store: RecordedStore, stored: StoredEvent) -> int | None:
 def told_event(stored: StoredEvent, core: int | None = None) -> RecordedEvent:
     """One event; its core, where the event itself does not name it."""
     event = stored.event
-    is_line = any(rule.id == event.rule for rule in kernel_log_rules())
     return RecordedEvent(
         id=stored.id,
         time_us=stored.utc_ns // US_NS,
@@ -93,5 +93,11 @@ def told_event(stored: StoredEvent, core: int | None = None) -> RecordedEvent:
         core=core if event.core is None else event.core,
         device=event.device or None,
         queue=event.queue,
-        line=event.text if is_line else "",
+        line=event.text if event.rule in _line_rules() else "",
     )
+
+
+@cache
+def _line_rules() -> frozenset[str]:
+    """The rules whose events are lines of the kernel log."""
+    return frozenset(rule.id for rule in kernel_log_rules())

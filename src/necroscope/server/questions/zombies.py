@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
+from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.recorded_seen import last_boot_in, recorded_seen
 from necroscope.diagnosis.zombies.trend import Slope
 from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
@@ -18,40 +18,33 @@ from necroscope.server.answers.damaged import Damaged
 from necroscope.server.answers.zombies import Forecast, Zombies
 from necroscope.server.range_and_filters import LATEST_US, US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.segment_counts import FEW, telling_places
 
 HOUR = 3600.0
 HOLE_NS = 60 * 10**9  # counts are read every few seconds
 KEPT = 6  # of a bucket: the first, the last, the least and the most tracked and dying
 
 Timed = tuple[int, Count]  # UTC
+Read = Callable[[StoredSegment], list[Count]]
 
 
 def ask_zombies(store: RecordedStore, span: Range, columns: int) -> Zombies:
     """The counts of a range, and the trend and the wall that `necroscope zombies -b -e` tells of it."""
     segments = store.recorded_in(span)
-    rows = thinned_counts(counts_in(store, segments, span), columns)
+    inside = [s for s in segments if s.begin_ns < span.end_ns and s.end_ns >= span.begin_ns]
+    read = store.counts.whole if len(inside) <= FEW else store.counts.telling
+    rows = thinned_counts(_counts_in(inside, span, read), columns)
     newest = segments[-1]
     key = (span, newest.folder, newest.end_ns)
-    forecast, why_none = store.forecasts.get(key, lambda: _forecast(segments, span))
+    forecast, why_none = store.forecasts.get(key, lambda: _forecast(segments, span, read))
     return zombies_answer(rows, forecast, why_none, store.damaged_in(span))
 
 
-def counts_in(store: RecordedStore, segments: Sequence[StoredSegment], span: Range) -> list[Timed]:
-    """All counts of a range, by the wall clock. A segment that is damaged is a hole."""
-    found = {
-        count.time_ns + segment.offset_ns: count
-        for segment in segments
-        if segment.begin_ns < span.end_ns and segment.end_ns >= span.begin_ns
-        for count in _counts_of(store, segment)
-    }
-    return sorted(row for row in found.items() if span.begin_ns <= row[0] < span.end_ns)
-
-
-def _counts_of(store: RecordedStore, segment: StoredSegment) -> list[Count]:
-    def read() -> list[Count]:
-        return recorded_counts([segment], segment.begin_ns, segment.end_ns + 1)
-
-    return read() if segment.is_open else store.counts.get((segment.folder, segment.offset_ns), read)
+def _counts_in(segments: Sequence[StoredSegment], span: Range, read: Read) -> list[Timed]:
+    """The counts of a range, by the wall clock. A segment that is damaged is a hole."""
+    found = {count.time_ns + segment.offset_ns: count for segment in segments for count in read(segment)}
+    begin_ns, end_ns = span.begin_ns, span.end_ns
+    return sorted(row for row in found.items() if begin_ns <= row[0] < end_ns)
 
 
 def thinned_counts(rows: Sequence[Timed], most: int) -> list[Timed]:
@@ -62,8 +55,11 @@ def thinned_counts(rows: Sequence[Timed], most: int) -> list[Timed]:
         return [rows[0], rows[-1]][:most]
     buckets = most // KEPT
     edges = [place * len(rows) // buckets for place in range(buckets + 1)]
-    kept = {row for begin, end in pairwise(edges) for row in _telling(rows[begin:end])}
-    return sorted(kept)
+    return [
+        rows[begin + place]
+        for begin, end in pairwise(edges)
+        for place in telling_places([count for _, count in rows[begin:end]])
+    ]
 
 
 def zombies_answer(
@@ -89,19 +85,11 @@ def zombies_answer(
     )
 
 
-def _telling(rows: Sequence[Timed]) -> list[Timed]:
-    if not rows:
-        return []
-    by_tracked = sorted(rows, key=lambda row: row[1].tracked)
-    by_dying = sorted(rows, key=lambda row: row[1].dying)
-    return [rows[0], rows[-1], by_tracked[0], by_tracked[-1], by_dying[0], by_dying[-1]]
-
-
-def _forecast(segments: Sequence[StoredSegment], span: Range) -> tuple[Forecast | None, str]:
+def _forecast(segments: Sequence[StoredSegment], span: Range, read: Read) -> tuple[Forecast | None, str]:
     """The forecast, or why there is none."""
     stored = last_boot_in(segments, span.begin_ns, span.end_ns)
     try:
-        seen = recorded_seen(stored, span.begin_ns, span.end_ns)
+        seen = recorded_seen(stored, span.begin_ns, span.end_ns, read)
     except NecroscopeError as error:  # the counts that there are can be shown all the same
         return None, error.what
     report = zombie_report(seen, load_thresholds(None))

@@ -72,14 +72,14 @@ export function overviewData(
     }
   }
 
-  function fetchAll(view: Viewport, pixels: number): void {
+  function fetchAll(view: Viewport, pixels: number, isFirst: boolean): void {
     void fetchCores(view, pixels);
     const part = recordedPart(view, bounds) ?? view;
     const second = (us: number): number => Math.floor(us / 1e6) * 1e6;
     const range = { host, begin_us: second(part.beginUs), end_us: second(part.endUs) + 1e6 };
     void settle("events", events.get(range), heard.events);
     void settle("zombies", zombies.get({ ...range, columns: Math.min(pixels, 600) }), heard.zombies);
-    timers.push(setTimeout(() => diagnose(range), DIAGNOSE_AFTER_MS - SETTLED_MS));
+    timers.push(setTimeout(() => diagnose(range), isFirst ? 0 : DIAGNOSE_AFTER_MS - SETTLED_MS));
   }
 
   function diagnose(range: RangeQuestion): void {
@@ -92,10 +92,10 @@ export function overviewData(
     timers = [];
   }
 
-  function want(view: Viewport, pixels: number, afterMs = wanted ? SETTLED_MS : 0): void {
+  function want(view: Viewport, pixels: number, isFirst = !wanted): void {
     wanted = [view, pixels];
     forget();
-    timers.push(setTimeout(() => fetchAll(view, pixels), afterMs));
+    timers.push(setTimeout(() => fetchAll(view, pixels, isFirst), isFirst ? 0 : SETTLED_MS));
   }
 
   signal.addEventListener("abort", () => {
@@ -106,7 +106,7 @@ export function overviewData(
     want,
     again() {
       covered = null;
-      if (wanted) want(...wanted, 0);
+      if (wanted) want(...wanted, true);
     },
   };
 }
