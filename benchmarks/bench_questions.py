@@ -5,9 +5,9 @@
 Limits: the cores of all of it in 1 s from files that are not in memory, any part of it in 100 ms; the heatmap
 of a minute in 100 ms, a flame graph of 5 s in 100 ms, against another 5 s in 150 ms, against quiet seconds in
 300 ms; the culprit in 500 ms; all of it as one file in 30 s and 15 MB. The store is generated
-(benchmarks/generate_days.py), its newest hour with the samples of all busy cores
-(benchmarks/crowded_samples.py), unless one from an earlier run is given. Times are wall times of a question
-that was not asked before; what the processors did is told beside them, for machines with other work.
+(benchmarks/generate_days.py), its newest hour and every segment with a stall with the samples of all busy
+cores (benchmarks/crowded_samples.py), unless one from an earlier run is given. Times are wall times of a
+question that was not asked before; what the processors did is told beside them, for machines with other work.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from benchmarks.bench_hour import forget
@@ -150,10 +152,16 @@ def measure(folder: Path, *, is_file_wanted: bool) -> None:
 
 
 def make(plan: Plan) -> None:
-    """The store, with its newest hour crowded."""
+    """The store, its newest hour and all segments with a stall crowded."""
     generate(plan)
-    for segment in Store(plan.store).segments()[-CROWDED:]:
-        crowd(plan, segment)
+    segments = Store(plan.store).segments()
+    stalled = [one for number, one in enumerate(segments) if plan.stalled_core(number) is not None]
+    with ProcessPoolExecutor() as pool:
+        list(
+            pool.map(
+                partial(crowd, plan), {one.folder: one for one in [*stalled, *segments[-CROWDED:]]}.values()
+            )
+        )
 
 
 def main() -> None:

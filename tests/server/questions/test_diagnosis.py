@@ -4,14 +4,17 @@ import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from necroscope.cli.main import main
+from necroscope.diagnosis.explained import explain
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.plan import Treatment
 from necroscope.model.reading import Absence, Reading
 from necroscope.recording.stored_events import EVENTS
+from necroscope.server import recorded_store
 from necroscope.server.questions import diagnosis as question
 from necroscope.server.questions.diagnosis import ask_diagnosis
 from necroscope.server.questions.diagnosis_rows import told_plan
@@ -90,13 +93,22 @@ def test_damage_does_not_make_a_time_healthy(tmp_path: Path) -> None:
     assert answer.level == "unknown" and len(answer.damaged) == 1
 
 
-def test_an_answer_is_kept_until_there_is_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_explanation_is_kept_until_there_is_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = RecordedStore(recorded_incident(tmp_path))
     first = ask_diagnosis(store, seconds(0, 40))
-    monkeypatch.setattr(question, "_explain", lambda *_: pytest.fail("asked again"))
-    assert ask_diagnosis(store, seconds(0, 40)) is first
-    with pytest.raises(pytest.fail.Exception):
-        ask_diagnosis(store, seconds(0, 39))
+    with monkeypatch.context() as patch:
+        patch.setattr(question, "explain", lambda *_: pytest.fail("explained again"))
+        assert ask_diagnosis(store, seconds(0, 40)) == first
+        assert (
+            ask_diagnosis(store, seconds(0, 39)).verdict == first.verdict
+        )  # another range, the same symptom
+    sealed_segment(tmp_path, [moment_of(41, {CORES: ()}), moment_of(42, {CORES: ()})])
+    explained = Mock(wraps=explain)
+    monkeypatch.setattr(question, "explain", explained)
+    ask_diagnosis(RecordedStore(tmp_path), seconds(0, 40))
+    monkeypatch.setattr(recorded_store, "LISTED_SECONDS", 0.0)
+    ask_diagnosis(store, seconds(0, 40))
+    assert explained.call_count == 2
 
 
 def test_a_plan_has_the_root_first_and_each_command_once() -> None:
