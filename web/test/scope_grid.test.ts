@@ -63,12 +63,18 @@ test("a grid over a range begins and ends at whole seconds", () => {
   assert.deepEqual(gridOver([5_300_000, 9_100_000], 20), { beginUs: 5_000_000, columns: 5, rows: 20 });
 });
 
-test("what is before and after the recording is not recorded, in whole seconds", () => {
+test("what is before, between and after recordings is not recorded, in whole seconds", () => {
   const S = 1_000_000;
-  assert.deepEqual(unrecorded(grid, [990 * S, 1070 * S]), []);
-  assert.deepEqual(unrecorded(grid, [1001.5 * S, 1058.5 * S]), [
+  assert.deepEqual(unrecorded(grid, [[990 * S, 1070 * S]]), []);
+  assert.deepEqual(unrecorded(grid, [[1001.5 * S, 1058.5 * S]]), [
     [1000 * S, 1001 * S],
     [1059 * S, 1060 * S],
   ]);
-  assert.deepEqual(unrecorded(grid, [1 * S, 2 * S]), [[1000 * S, 1060 * S]]);
+  const two: [number, number][] = [
+    [990 * S, 1010.2 * S],
+    [1020.9 * S, 1070 * S],
+  ];
+  assert.deepEqual(unrecorded(grid, two), [[1011 * S, 1020 * S]]);
+  assert.deepEqual(unrecorded(grid, [[1 * S, 2 * S]]), [[1000 * S, 1060 * S]]);
+  assert.deepEqual(unrecorded(grid, []), [[1000 * S, 1060 * S]]);
 });

@@ -15,6 +15,7 @@ MOST_CELLS = 86_400 * 50  # a day of seconds in fifty rows
 MOST_NAMES = 100
 
 Named = tuple[str, int]  # a name and its samples
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Scope:
     idle: int
     unknown: int  # innermost frame without a name
     lost: int | None  # None: the files do not say
+    recorded_ns: list[Span]  # from when to when samples were taken, UTC
     cpus: list[tuple[int, int]]  # number, -1 where unknown, and samples
     processes: list[Named]  # most first
     threads: list[Named]
@@ -48,7 +50,8 @@ def scope(segments: Sequence[StoredSegment], selection: Selection, rows: int = 5
         raise UsageError(f"a heatmap of {columns:,} seconds and {rows} rows is too large", hint=hint)
     cells = _native.Scope(columns, rows)
     lost: int | None = 0
-    for segment in touched(segments, selection):
+    looked_at = touched(segments, selection)
+    for segment in looked_at:
         with opened(segment) as profile:
             cells.add(profile, selection.query(segment), selection.range_in(segment)[0])
         lost = add_lost(lost, lost_in(segment))
@@ -65,7 +68,21 @@ def scope(segments: Sequence[StoredSegment], selection: Selection, rows: int = 5
         idle=idle,
         unknown=unknown,
         lost=lost,
+        recorded_ns=_recorded(looked_at, selection),
         cpus=cells.cpus,
         processes=cells.processes(MOST_NAMES),
         threads=cells.threads(MOST_NAMES),
     )
+
+
+def _recorded(segments: Sequence[StoredSegment], selection: Selection) -> list[Span]:
+    """The parts of a selection that segments cover; what lies less than a second apart is one."""
+    spans: list[Span] = []
+    for segment in sorted(segments, key=lambda one: one.begin_ns):
+        begin_ns = max(segment.begin_ns, selection.begin_ns)
+        end_ns = min(segment.end_ns, selection.end_ns)
+        if spans and begin_ns - spans[-1][1] < SECOND_NS:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], end_ns))
+        else:
+            spans.append((begin_ns, end_ns))
+    return spans

@@ -9,8 +9,9 @@ import pytest
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.server.questions.scope import ask_scope
 from necroscope.server.range_and_filters import SECOND_US, Filters, Range
-from tests.diagnosis.sampled_seconds import HERTZ
-from tests.server.questions.sampled_store import BEGIN_US, RESET, sampled_store, seconds
+from necroscope.server.recorded_store import RecordedStore
+from tests.diagnosis.sampled_seconds import HERTZ, sampled_segment
+from tests.server.questions.sampled_store import BEGIN_US, RESET, plan, sampled_store, seconds
 from tests.stored import HOST, sealed_segment, seconds_of
 
 ROWS = 10
@@ -38,6 +39,18 @@ def test_filters_narrow_it_and_say_what_there_is_to_choose(tmp_path: Path) -> No
     assert {named.name for named in found.processes} == {"kubelet", "python"}
     assert found.cpus[0].name == "0"
     assert ask_scope(store, seconds(30, 60), Filters(idle=True), ROWS).samples == 30 * 2 * HERTZ
+
+
+def test_what_was_recorded_is_told_with_its_gaps(tmp_path: Path) -> None:
+    def told(begin: float, end: float) -> list[tuple[float, float]]:
+        found = ask_scope(RecordedStore(tmp_path), seconds(begin, end), Filters(processes=("nobody",)), ROWS)
+        return [((b - BEGIN_US) / SECOND_US, (e - BEGIN_US) / SECOND_US) for b, e in found.recorded_us]
+
+    for part in (range(10), range(10, 20), range(40, 50)):  # two that meet, and one after a gap
+        sampled_segment(tmp_path, plan, seconds=part)
+    assert told(5, 45) == [(5, 20), (40, 45)]
+    assert told(-10, 60) == [(0, 20), (40, 50)]
+    assert told(12, 18) == [(12, 18)]
 
 
 def test_a_search_lights_up_what_matches(tmp_path: Path) -> None:

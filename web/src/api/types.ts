@@ -590,6 +590,11 @@ export interface components {
             unknown: number;
             /** Lost */
             lost: number | null;
+            /** Recorded Us */
+            recorded_us: [
+                number,
+                number
+            ][];
             /** Cpus */
             cpus: components["schemas"]["Named"][];
             /** Processes */

@@ -83,16 +83,17 @@ export function blocksOf(grid: Grid, span: Span): Block[] {
   return blocks;
 }
 
-/** The whole seconds of a grid before and after what is recorded. */
-export function unrecorded(grid: Grid, recorded: Span): Span[] {
+/** The whole seconds of a grid in which nothing was recorded. */
+export function unrecorded(grid: Grid, recorded: readonly Span[]): Span[] {
   const [beginUs, endUs] = spanOf(grid);
-  const first = Math.floor(recorded[0] / SECOND_US) * SECOND_US;
-  const last = Math.ceil(recorded[1] / SECOND_US) * SECOND_US;
-  const spans: Span[] = [
-    [beginUs, Math.min(first, endUs)],
-    [Math.max(last, beginUs), endUs],
-  ];
-  return spans.filter((span) => span[0] < span[1]);
+  const gaps: Span[] = [];
+  let fromUs = beginUs;
+  for (const [firstUs, lastUs] of recorded) {
+    gaps.push([fromUs, Math.min(Math.floor(firstUs / SECOND_US) * SECOND_US, endUs)]);
+    fromUs = Math.max(Math.ceil(lastUs / SECOND_US) * SECOND_US, fromUs);
+  }
+  gaps.push([fromUs, endUs]);
+  return gaps.filter(([from, to]) => from < to);
 }
 
 function block(grid: Grid, column: number, columns: number, from: number, to: number): Block {

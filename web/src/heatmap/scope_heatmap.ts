@@ -14,7 +14,7 @@ export interface ScopeHeatmap {
   grid(): Grid; // what is on the screen
   frame(range: Span, rows: number): void;
   show(scope: ScopeCounts): void;
-  recorded(span: Span | null): void; // outside of it the picture is hatched; null: not known
+  recorded(spans: readonly Span[]): void; // outside of them the picture is hatched
   countAt(cell: Cell): { samples: number; matched: number | null } | null;
   select(side: Side, spans: readonly Span[], isAdjustable: boolean): void;
   markMoment(timeUs: number | null): void;
@@ -28,7 +28,7 @@ export function scopeHeatmap(place: HTMLElement, signal: AbortSignal): ScopeHeat
   const small = document.createElement("canvas");
   let grid: Grid = { beginUs: 0, columns: 60, rows: 50 };
   let scope: ScopeCounts | null = null;
-  let known: Span | null = null;
+  let known: readonly Span[] = [];
   place.append(target);
 
   function paint(): void {
@@ -52,7 +52,7 @@ export function scopeHeatmap(place: HTMLElement, signal: AbortSignal): ScopeHeat
     const right = shareAcross(spanOf(scope.grid)[1]) * canvas.width;
     context.drawImage(small, left, 0, right - left, canvas.height);
     context.fillStyle = hatching(context);
-    for (const span of known ? unrecorded(grid, known) : []) {
+    for (const span of unrecorded(grid, known)) {
       const from = shareAcross(span[0]) * canvas.width;
       context.fillRect(from, 0, shareAcross(span[1]) * canvas.width - from, canvas.height);
     }
@@ -80,8 +80,8 @@ export function scopeHeatmap(place: HTMLElement, signal: AbortSignal): ScopeHeat
       scope = next;
       paint();
     },
-    recorded(span) {
-      known = span;
+    recorded(spans) {
+      known = spans;
       draw();
     },
     countAt: (cell) => scope && countIn(scope, grid, cell),

@@ -29,6 +29,7 @@ class Scope:
     idle: int
     unknown: int
     lost: int | None
+    recorded_us: list[tuple[int, int]]  # from when to when samples were taken, whichever were asked for
     cpus: list[Named]
     processes: list[Named]
     threads: list[Named]

@@ -32,6 +32,7 @@ def ask_scope(store: RecordedStore, span: Range, filters: Filters, rows: int) ->
         idle=found.idle,
         unknown=found.unknown,
         lost=found.lost,
+        recorded_us=[(begin_ns // US_NS, end_ns // US_NS) for begin_ns, end_ns in found.recorded_ns],
         cpus=[Named(str(cpu), count) for cpu, count in found.cpus if cpu >= 0],
         processes=[Named(*named) for named in found.processes],
         threads=[Named(*named) for named in found.threads],

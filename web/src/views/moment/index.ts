@@ -2,7 +2,6 @@
 
 import { inOneLine } from "../../api/failure";
 import type { RecordedEvent } from "../../api/types";
-import type { Span } from "../../heatmap/scope_grid";
 import type { Page, View } from "../../page";
 import { element } from "../../parts/element";
 import { failureState } from "../../parts/states";
@@ -55,11 +54,10 @@ export const moment: View = (place, page) => {
     question: scopeQuestion,
     wait: () => scope.wait(),
     async load(address, signal) {
-      const asked = page.ask.scope(scopeQuestion(address), signal);
-      const [answer, recorded] = await Promise.all([asked, recordedSpan(page, signal)]);
+      const answer = await page.ask.scope(scopeQuestion(address), signal);
       filter.complain("");
       filter.offer(answer);
-      scope.show(answer, recorded);
+      scope.show(answer);
     },
     fail(error, again) {
       const isSearch = isWrongSearch(error, page.address);
@@ -104,17 +102,6 @@ export const moment: View = (place, page) => {
 function tellShownRange(page: Page): void {
   const [begin, end] = shownRange(page.address);
   page.go({ begin, end }, "replace");
-}
-
-/** From when to when the host is recorded; a running recorder adds to it. */
-async function recordedSpan(page: Page, signal: AbortSignal): Promise<Span | null> {
-  try {
-    const { hosts } = await page.ask.hosts(signal);
-    const host = hosts.find(({ name }) => name === page.address.host);
-    return host ? [host.begin_us, host.end_us] : null;
-  } catch {
-    return null; // the samples themselves say what is wrong
-  }
 }
 
 function layOut(place: HTMLElement) {

@@ -30,7 +30,7 @@ export class ScopePanel {
   private readonly axis = timeAxis();
   private events: readonly RecordedEvent[] = [];
   private quiet: readonly Span[] = [];
-  private recorded: Span | null = null;
+  private recorded: readonly Span[] = [];
   private told = "";
 
   constructor(
@@ -59,14 +59,13 @@ export class ScopePanel {
     this.tell(address);
   }
 
-  /** `recorded`: from when to when there is anything; null where that is not known. */
-  show(scope: Scope, recorded: Span | null): void {
+  show(scope: Scope): void {
     const matched = scope.matched === null ? null : shortsOf(scope.matched);
     const grid = { beginUs: scope.begin_us, columns: scope.columns, rows: scope.rows };
-    this.recorded = recorded;
-    this.heatmap.recorded(recorded);
+    this.recorded = scope.recorded_us;
+    this.heatmap.recorded(this.recorded);
     this.heatmap.show({ grid, counts: shortsOf(scope.counts), matched, most: Math.max(scope.most, 1) });
-    const hasGaps = recorded !== null && unrecorded(grid, recorded).length > 0;
+    const hasGaps = unrecorded(grid, this.recorded).length > 0;
     this.legend.show(scope, matched ? largest(matched) : 0, hasGaps);
     const most = writtenCount(scope.most);
     this.frame.says.textContent = `${writtenCount(scope.samples)} samples, at most ${most} in a cell. ${KEYS}`;

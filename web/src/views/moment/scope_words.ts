@@ -16,12 +16,11 @@ export function cellText(
   grid: Grid,
   cell: Cell,
   count: { samples: number; matched: number | null },
-  recorded: Span | null,
+  recorded: readonly Span[],
 ): string {
   const [beginUs, endUs] = spanOfCell(grid, cell);
   const time = `${clockTime(beginUs)} to ${clockTime(endUs)} UTC`;
-  const isMissing =
-    recorded && unrecorded(grid, recorded).some((span) => span[0] <= beginUs && beginUs < span[1]);
+  const isMissing = unrecorded(grid, recorded).some(([from, to]) => from <= beginUs && beginUs < to);
   if (isMissing) return `${time}\nnot recorded`;
   const matched = count.matched === null ? "" : `, ${writtenCount(count.matched)} matching`;
   return `${time}\n${writtenCount(count.samples)} samples${matched}`;
