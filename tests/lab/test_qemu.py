@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.machines import qemu
 from lab.machines.kernels import KernelError, kernel_of
 from lab.machines.qemu import Cgroups, Guest, GuestError, why_not
 
@@ -84,6 +85,31 @@ def test_a_panic_is_an_error_with_the_console() -> None:
         boot("6.1").run(
             ["sh", "-c", "echo last words; echo c >/proc/sysrq-trigger"], timeout_seconds=BOOT_SECONDS
         )
+
+
+@pytest.mark.parametrize(("bad_boots", "is_told"), [(0, False), (1, False), (2, False), (3, True)])
+def test_a_boot_that_the_emulation_spoils_is_tried_again(
+    bad_boots: int, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boots: list[Path] = []
+
+    def boot_or_die(_: Guest, folder: Path, __: float) -> str:
+        boots.append(folder)
+        is_bad = len(boots) <= bad_boots
+        (folder / "console").write_text(f"{qemu.HALF_PATCHED}: Kernel panic" if is_bad else "")
+        if not is_bad:
+            (folder / "share/stdout").write_text("done")
+            (folder / "share/status").write_text("0")
+        return ""
+
+    monkeypatch.setattr(qemu, "_boot", boot_or_die)
+    guest = boot("6.1")
+    if is_told:
+        with pytest.raises(GuestError, match="the kernel panicked"):
+            guest.run(["true"], timeout_seconds=1)
+    else:
+        assert guest.run(["true"], timeout_seconds=1).stdout == "done"
+    assert len(boots) == min(bad_boots + 1, qemu.MOST_BOOTS)
 
 
 def test_a_guest_that_hangs_is_killed() -> None:

@@ -27,6 +27,7 @@ LOOPS = (
     "[Service]\nExecStart=/bin/false\nRestart=always\nRestartSec=2\n[Install]\nWantedBy=multi-user.target\n"
 )
 LOOPS = "[Unit]\nStartLimitIntervalSec=0\n" + LOOPS
+LONGEST_SECONDS = 180
 STATES = ("LoadState", "UnitFileState", "FragmentPath", "DropInPaths")
 
 
@@ -60,6 +61,15 @@ def state_of(leak: LeakingUnit) -> dict[str, str]:
         is_on = shown["ActiveState"] in ("active", "activating", "deactivating")
         found[unit] = f"{[shown[name] for name in STATES]} {'on' if is_on else 'off'}"
     return found
+
+
+def verify(leak: LeakingUnit, fix: str) -> tuple[int, dict[str, Any]]:
+    """As a person would: after 40 s, and where these cannot tell, after as long as it says."""
+    code, body = run(leak, "verify", fix, "--window", "40s")
+    if body["verdict"] == "inconclusive" and body["needed_seconds"]:
+        longer = min(int(body["needed_seconds"]) + 10, LONGEST_SECONDS)
+        code, body = run(leak, "verify", fix, "--window", f"{longer}s")
+    return code, body
 
 
 def quantity(body: dict[str, Any], name: str) -> dict[str, Any]:
@@ -96,8 +106,8 @@ def test_the_wrong_unit_does_not_help_the_right_one_does_and_both_can_be_taken_b
     assert code == 0, body
     right = body["fix"]["id"]
     assert leaked() < 100
-    code, body = run(leak, "verify", right, "--window", "40s")
-    assert (code, body["verdict"]) == (0, "better"), body
+    code, body = verify(leak, right)
+    assert (code, body["verdict"]) == (0, "better"), json.dumps(body)
     assert quantity(body, "zombie-growth")["verdict"] == "better"
     assert quantity(body, "zombies")["verdict"] == "better"
 
