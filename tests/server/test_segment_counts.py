@@ -62,6 +62,7 @@ def test_a_long_range_shows_the_same_spikes_and_the_same_forecast(
 ) -> None:
     for second in range(0, 300, 10):
         segment_from(tmp_path, second)
+    monkeypatch.setattr("necroscope.diagnosis.zombies.recorded_counts.MOST_POINTS", 30)  # one of each
     span = seconds(0, 301)
     exact = ask_zombies(RecordedStore(tmp_path), span, 1000)
     monkeypatch.setattr("necroscope.server.questions.zombies.FEW", 29)
@@ -70,4 +71,5 @@ def test_a_long_range_shows_the_same_spikes_and_the_same_forecast(
     for answer in (exact, coarse):
         assert [z for z in answer.zombies if z and z >= SPIKE] == [SPIKE + s for s in range(0, 300, 10)]
         assert (answer.zombies[0], answer.zombies[-1]) == (0, 300)
-    assert (exact.forecast is None) == (coarse.forecast is None)
+    assert "tracked cgroups: +60 a minute" in exact.why_none
+    assert (exact.forecast, exact.why_none) == (coarse.forecast, coarse.why_none)

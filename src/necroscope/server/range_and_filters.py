@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from necroscope.errors import UsageError
 from necroscope.recording.clock import Anchor
+from necroscope.recording.store import StoredSegment
 
 US_NS = 1000
 SECOND_US = 1_000_000
@@ -53,6 +55,11 @@ class Range:
         """The range in a sentence."""
         utc = Anchor(0, 0)
         return f"from {utc.iso(self.begin_ns)} to {utc.iso(self.end_ns)}"
+
+    def touched(self, segments: Sequence[StoredSegment]) -> list[StoredSegment]:
+        """The segments that have a part of it."""
+        begin_ns, end_ns = self.begin_ns, self.end_ns
+        return [one for one in segments if one.begin_ns < end_ns and one.end_ns >= begin_ns]
 
     def require_at_most(self, seconds: int, what: str) -> None:
         """An error where it is longer than what can be asked for."""

@@ -90,7 +90,7 @@ class RecordedStore:
     def recorded_in(self, span: Range) -> list[StoredSegment]:
         """The recorded segments of a host; NothingRecordedError where a range has no part of any."""
         stored = [segment for segment in self.segments_of(span.host) if segment.boot_id]
-        if not any(s.begin_ns < span.end_ns and s.end_ns >= span.begin_ns for s in stored):
+        if not span.touched(stored):
             raise NothingRecordedError(f"nothing was recorded {span.words}", hint=_what_there_is(stored))
         return stored
 

@@ -20,7 +20,7 @@ from necroscope.server.range_and_filters import US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
 
 MOST_TRIED = 8  # symptoms, the newest first, until one has counters around it
-AROUND_NS = 1800 * 10**9  # to explain a symptom, 20 minutes before and after it are looked at
+AROUND_NS = 1800 * 10**9  # 20 minutes on both sides of a symptom count, and a segment may last for ten
 LAST = 3  # segments in which units are looked for that a failure keeps from starting
 
 
@@ -83,7 +83,7 @@ def _without_counters(symptom: StoredEvent) -> Explained:
 
 
 def _without_symptom(segments: Sequence[StoredSegment], span: Range, damaged: list[Damage]) -> Explained:
-    inside = [s for s in segments if s.begin_ns < span.end_ns and s.end_ns >= span.begin_ns]
+    inside = span.touched(segments)
     readable = [s for s in inside if s.folder not in {damage.folder for damage in damaged}]
     absent = absent_sources(readable)
     if not saw_anything(readable):

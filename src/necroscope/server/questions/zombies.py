@@ -31,7 +31,7 @@ Read = Callable[[StoredSegment], list[Count]]
 def ask_zombies(store: RecordedStore, span: Range, columns: int) -> Zombies:
     """The counts of a range, and the trend and the wall that `necroscope zombies -b -e` tells of it."""
     segments = store.recorded_in(span)
-    inside = [s for s in segments if s.begin_ns < span.end_ns and s.end_ns >= span.begin_ns]
+    inside = span.touched(segments)
     read = store.counts.whole if len(inside) <= FEW else store.counts.telling
     rows = thinned_counts(_counts_in(inside, span, read), columns)
     newest = segments[-1]
