@@ -191,6 +191,37 @@ class BusyError(NecroscopeError):
     exit_code = 3
 
 
+class NotInstalledError(NecroscopeError):
+    """A package that only some verbs need is not installed.
+
+    The message names it. `make fleet` in a clone, or `pip install 'necroscope[fleet]'`, installs what the
+    fleet questions need.
+    """
+
+    slug = "not-installed"
+    exit_code = 3
+
+
+class PlaceError(NecroscopeError):
+    """The fleet's place cannot be used: it is away, there is no such bucket, or it refuses us.
+
+    The message says which. What was to be sent is kept and sent later; what is in the place is not changed.
+    """
+
+    slug = "fleet-place"
+    exit_code = 3
+
+
+class ClusterError(NecroscopeError):
+    """A cluster cannot be asked: it is away, or it wants a token, or it does not understand us.
+
+    The message says which. Nothing in the cluster was changed.
+    """
+
+    slug = "cluster"
+    exit_code = 3
+
+
 ERRORS: dict[str, type[NecroscopeError]] = {
     error.slug: error
     for error in (
@@ -213,5 +244,8 @@ ERRORS: dict[str, type[NecroscopeError]] = {
         TokenWantedError,
         ForeignRequestError,
         BusyError,
+        NotInstalledError,
+        PlaceError,
+        ClusterError,
     )
 }

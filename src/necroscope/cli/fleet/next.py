@@ -1,0 +1,17 @@
+"""(being written)"""
+
+from __future__ import annotations
+
+import argparse
+
+from necroscope.cli.answer import Answer
+from necroscope.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `fleet next` understands."""
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Not there yet."""
+    raise UsageError("not there yet")

@@ -1,0 +1,112 @@
+"""A folder as a place: for one machine, or a file system that all hosts share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from necroscope.errors import PlaceError
+from necroscope.fleet.place.place import Stored
+
+MAKING = ".making-"  # what is being written; never listed
+
+
+class FolderPlace:
+    """Objects are files. A name that would lead out of the folder is an error."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.address = str(root)
+
+    def read(self, name: str) -> bytes | None:
+        """What an object holds; None: there is none."""
+        with self._told(name):
+            try:
+                return self.path(name).read_bytes()
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put an object there, all of it or nothing."""
+        self._put(name, lambda path: path.write_bytes(content))
+
+    def write_file(self, name: str, path: Path) -> None:
+        """The same with the content of a file."""
+        self._put(name, lambda made: shutil.copyfile(path, made))
+
+    def fetch(self, name: str, path: Path) -> bool:
+        """Copy an object to a file; False: there is none."""
+        content = self.read(name)
+        if content is None:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path.with_name(f"{MAKING}{os.getpid()}-{path.name}")
+        made.write_bytes(content)
+        made.replace(path)
+        return True
+
+    def size(self, name: str) -> int | None:
+        """How large an object is; None: there is none."""
+        with self._told(name):
+            try:
+                return self.path(name).stat().st_size
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def below(self, prefix: str) -> Iterator[Stored]:
+        """All objects below a prefix, in the order of their names."""
+        with self._told(prefix):
+            found = []
+            for folder, _, names in os.walk(self.path(prefix)):
+                below = Path(folder).relative_to(self.root)
+                found += [str(below / name) for name in names if not name.startswith(MAKING)]
+            for name in sorted(found):
+                with suppress(FileNotFoundError):  # taken away meanwhile
+                    status = (self.root / name).stat()
+                    yield Stored(name, status.st_size, status.st_mtime_ns // 1000)
+
+    def folders(self, prefix: str) -> list[str]:
+        """The names right below a prefix that are folders."""
+        with self._told(prefix):
+            try:
+                return sorted(entry.name for entry in os.scandir(self.path(prefix)) if entry.is_dir())
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+
+    def remove(self, name: str) -> None:
+        """Take an object away."""
+        with self._told(name):
+            self.path(name).unlink(missing_ok=True)
+
+    def path(self, name: str) -> Path:
+        """Where an object is."""
+        parts = name.rstrip("/").split("/") if name else []
+        if any(part in ("", ".", "..") for part in parts):
+            raise PlaceError(f"'{name}' is not the name of an object")
+        return self.root.joinpath(*parts)
+
+    def _put(self, name: str, make: Callable[[Path], object]) -> None:
+        path = self.path(name)
+        with self._told(name):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, made = tempfile.mkstemp(prefix=MAKING, dir=path.parent)
+            os.close(handle)
+            try:
+                make(Path(made))
+                Path(made).chmod(0o644)
+                Path(made).replace(path)
+            except BaseException:
+                Path(made).unlink(missing_ok=True)
+                raise
+
+    @contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = f"{self.root}: {name}: {error.strerror or error}"
+            raise PlaceError(what, hint="the folder must exist on this machine and be ours to use") from error
