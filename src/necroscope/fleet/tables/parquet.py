@@ -1,0 +1,101 @@
+"""Rows of a table as the bytes of a Parquet file, and back.
+
+Chosen by measuring an hour of 5,000 hosts (150,000 rows of `segments`), against the writer's defaults: 2.7 MB
+instead of 3.7, written in 0.08 s instead of 0.29, and read faster, since sorted whole numbers are kept as
+differences and only names have dictionaries. zstd 9 would take twice the time for 2 %.
+"""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from necroscope.fleet.tables.columns import ORDER, TABLES
+
+ROWS_A_GROUP = 1 << 18  # DuckDB's cores share the work by groups
+DICTIONARY_BYTES = 1 << 24  # the writer's own limit gives up dictionaries in fleets beyond 15,000 hosts
+COMPRESSION_LEVEL = 3
+
+
+def encoded(table: str, rows: pa.Table) -> bytes:
+    """A file of rows, which must have the table's columns and be in its order."""
+    sink = io.BytesIO()
+    pq.write_table(
+        rows,
+        sink,
+        row_group_size=ROWS_A_GROUP,
+        compression="zstd",
+        compression_level=COMPRESSION_LEVEL,
+        use_dictionary=[field.name for field in TABLES[table] if _encoding(field.type) is None],
+        column_encoding={
+            field.name: encoding for field in TABLES[table] if (encoding := _encoding(field.type)) is not None
+        },
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
+        store_schema=False,  # any reader is to see plain strings and numbers
+    )
+    return sink.getvalue()
+
+
+def decoded(table: str, content: bytes) -> pa.Table:
+    """The rows of a file, with the columns that the table has today. ValueError: it is none."""
+    names = [field.name for field in TABLES[table] if pa.types.is_dictionary(field.type)]
+    rows = pq.read_table(pa.BufferReader(content), read_dictionary=names)
+    return conformed(table, rows)
+
+
+def conformed(table: str, rows: pa.Table) -> pa.Table:
+    """The columns of a table in their order and types; one that is not there is null."""
+    schema = TABLES[table]
+    columns = [
+        _as_type(rows.column(field.name), field.type)
+        if field.name in rows.column_names
+        else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def in_order(table: str, rows: pa.Table) -> pa.Table:
+    """The rows as a file has them. A sort is cheap where they are in order already."""
+    keys = pa.table({name: _sortable(rows.column(name)) for name in ORDER[table]})
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+    return rows.take(order).combine_chunks()
+
+
+def joined(table: str, pieces: list[pa.Table]) -> pa.Table:
+    """Several tables as one, with one dictionary for each column."""
+    rows = pa.concat_tables(pieces) if pieces else TABLES[table].empty_table()
+    return rows.unify_dictionaries().combine_chunks()
+
+
+def _encoding(kind: pa.DataType) -> str | None:
+    """How values of a type are kept; None: by a dictionary."""
+    if kind == pa.int64():
+        return "DELTA_BINARY_PACKED"
+    if kind == pa.string():
+        return "DELTA_BYTE_ARRAY"
+    return "PLAIN" if kind in (pa.bool_(), pa.float64()) else None
+
+
+def _as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if column.type == kind:
+        return column
+    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
+        return column.cast(kind.value_type).dictionary_encode()
+    return column.cast(kind)
+
+
+def _sortable(column: pa.ChunkedArray) -> pa.Array:
+    """Numbers that sort as the values do; sorting strings would take ten times as long."""
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # an empty one, or one of several chunks that do not fit together
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], column.type)
+    if pa.types.is_integer(array.type):
+        return array
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    ranks = pc.rank(array.dictionary, sort_keys="ascending", tiebreaker="min")
+    return ranks.take(array.indices)
