@@ -85,6 +85,7 @@ JOBS = pa.schema(
         ("begin_us", pa.int64()),
         ("end_us", pa.int64()),
         ("hosts", pa.list_(pa.string())),
+        ("unknown_nodes", pa.list_(pa.string())),  # that it ran on, too, by the names of the cluster
         ("error_type", NAME),
         ("exit_code", pa.int32()),
         ("message", pa.string()),

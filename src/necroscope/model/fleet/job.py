@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+SUCCEEDED, FAILED = "SUCCEEDED", "FAILED"
+ENDED = "ENDED"  # of which the cluster does not know how: a driver that was not submitted
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -12,13 +15,14 @@ class Job:
 
     cluster: str
     id: str
-    status: str  # SUCCEEDED, FAILED, STOPPED, RUNNING, PENDING
+    status: str  # SUCCEEDED, FAILED, STOPPED, RUNNING, PENDING, ENDED
     begin_us: int | None
     end_us: int | None
     hosts: tuple[str, ...]  # that it ran on, by the names of the fleet
+    unknown_nodes: tuple[str, ...]  # that it ran on, too, by the names of the cluster
     error_type: str
     exit_code: int | None
-    message: str  # the end of what it said
+    message: str  # the end of what it said, and how its tasks ended
 
 
 class Blame(enum.Enum):
@@ -36,12 +40,23 @@ class JobBlame:
 
     job: Job
     blame: Blame
-    host: str  # of the event
+    host: str  # of the event that is nearest to its end; empty: there was none
     event: str  # its id
     kind: str
-    seconds_before: float | None  # the end of the job
-    by_chance: float  # the probability of such an event in the window, by the rate of events on its hosts
+    seconds_before: float | None  # the end of the job; negative: the event came after it
+    by_chance: float | None  # the probability of an event in the window, by the events of its hosts
+    sign: str  # the rule that what it said matches
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceCheck:
+    """Jobs that no node has failed: how many had an event in their window, and by chance should have had."""
+
+    jobs: int
+    with_event: int
+    expected: float
+    p: float  # that chance alone gives so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +66,22 @@ class Jobs:
     begin_us: int
     end_us: int
     kinds: tuple[str, ...]
+    window_seconds: tuple[float, float]  # before the end of a job, and after it
     jobs: int
     ended: int  # succeeded or failed
     failed: int
     checked: int  # failed ones of which it could be told
-    with_event: int  # failed ones with an event in their window
-    expected: float  # of them by chance
-    attributed: int
-    excess: float  # attributed less expected
+    own: int  # of them, by themselves
+    with_event: int  # of those checked, with an event in their window
+    attributed: int  # of them, to a node
+    expected: float  # by chance alone, of those checked that did not fail by themselves
+    excess: float  # of the attributed, not by chance
     excess_interval: tuple[float, float]  # 95 %
     p: float  # that chance alone gives so many
+    beyond_chance: bool
     success_rate: float | None
-    success_rate_without: float | None  # had the attributed excess not failed
+    success_rate_without: float | None  # had the excess not failed
+    success_rate_without_interval: tuple[float, float] | None
+    check: ChanceCheck  # of jobs that succeeded: holds where chance was estimated well
     blames: tuple[JobBlame, ...]  # failed jobs, the newest first
     note: str
