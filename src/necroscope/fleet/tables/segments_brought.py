@@ -1,0 +1,130 @@
+"""Whole segments that hosts have shipped, brought into a store on this machine, where all verbs read them.
+
+    STORE/HOST/20261118T020000Z/             as on its host
+    STORE/.brought/HOST/20261118T020000Z     that it was brought, how large it is, when it was used last
+
+Only what was brought is ever removed again, the least recently used first; recordings of this machine in the
+same store are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+import duckdb
+
+from necroscope.errors import NothingRecordedError, StoreError
+from necroscope.fleet.place.place import Place
+from necroscope.fleet.tables.cache import (
+    FETCHED_AT_ONCE,
+    MAKING,
+    Kept,
+    Wanted,
+    default_cache,
+    fetch_checked,
+    told,
+    too_many,
+)
+from necroscope.fleet.tables.index import HOUR_US
+from necroscope.fleet.tables.opened import LATEST_US, FleetTables
+from necroscope.recording.store import DESCRIPTION, safe_name
+
+BROUGHT = ".brought"
+
+
+def bring_segment(place: Place, tables: FleetTables, host: str, segment: str, store_root: Path) -> Path:
+    """Fetch a shipped segment, all of it or nothing, and say where it is.
+
+    NothingRecordedError: the host has not shipped it. StoreError: what was shipped is damaged. The store is
+    bounded as the cache is, by NECROSCOPE_FLEET_CACHE_SIZE.
+    """
+    if not (is_plain(host) and is_plain(segment)):
+        raise NothingRecordedError(f"'{host}/{segment}' is not the name of a segment")
+    folder = store_root / host / segment
+    mark = store_root / BROUGHT / host / segment
+    if (folder / DESCRIPTION).exists():
+        with suppress(OSError):  # recorded here, or brought by another user
+            os.utime(mark)
+        return folder
+    files = _files_of(tables, host, segment)
+    with told(store_root):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=MAKING, dir=folder.parent) as made:
+            _fetch(place, host, files, Path(made) / segment)
+            mark.write_text(str(sum(size for _, size, _ in files)))
+            with suppress(OSError):  # another process was faster
+                (Path(made) / segment).rename(folder)
+        _drop_oldest(store_root)
+    return folder
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name of a host or a segment is just that: it comes from elsewhere and becomes a path."""
+    return bool(name) and safe_name(name) == name
+
+
+def is_inside(name: str) -> bool:
+    """Whether the name of a file stays inside of its segment."""
+    path = PurePosixPath(name)
+    return bool(path.parts) and str(path) == name and not path.is_absolute() and ".." not in path.parts
+
+
+def _fetch(place: Place, host: str, files: Sequence[tuple[str, int, str]], made: Path) -> None:
+    if bad := [name for name, _, _ in files if not is_inside(name)]:
+        raise StoreError(f"{host}: a segment with a file '{bad[0]}', which would lie outside of it")
+    if DESCRIPTION not in {name for name, _, _ in files}:
+        raise StoreError(f"{host}: a shipped segment has no {DESCRIPTION}")
+    wanted = [Wanted(f"hosts/{host}/blobs/{sha256}", size, sha256) for _, size, sha256 in files]
+    paths = [made / name for name, _, _ in files]
+    with ThreadPoolExecutor(FETCHED_AT_ONCE) as threads:
+        list(threads.map(lambda one, path: fetch_checked(place, one, path), wanted, paths))
+
+
+def _files_of(tables: FleetTables, host: str, segment: str) -> list[tuple[str, int, str]]:
+    """Name, size and sha256 of the files of a segment, of the newest boot that has one of that name."""
+    for begin_us, end_us in _likely_ranges(segment):
+        paths = tables.paths("files", begin_us, end_us)
+        if not paths:
+            continue
+        with duckdb.connect() as connection:
+            rows = connection.execute(
+                "SELECT boot_id, name, bytes, sha256 FROM read_parquet($1) WHERE host = $2 AND segment = $3 "
+                "ORDER BY begin_us DESC, boot_id, name",
+                [[str(path) for path in paths], host, segment],
+            ).fetchall()
+        if rows:
+            return [(name, size, sha256) for boot_id, name, size, sha256 in rows if boot_id == rows[0][0]]
+    hint = "necroscope fleet request asks the host for it; events that are worth it come by themselves"
+    raise NothingRecordedError(f"{host} has not shipped the samples of {segment}", hint=hint)
+
+
+def _likely_ranges(segment: str) -> Iterator[tuple[int, int]]:
+    """Where to look: around the time in the name, then everywhere: the host's clock may have been wrong."""
+    with suppress(ValueError):
+        begin = datetime.strptime(segment.partition("-")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        begin_us = int(begin.timestamp()) * 10**6
+        yield max(0, begin_us - HOUR_US), begin_us + HOUR_US
+    yield 0, LATEST_US
+
+
+def _drop_oldest(store_root: Path) -> None:
+    marks = [_mark(path) for path in (store_root / BROUGHT).glob("*/*")]
+    for kept in too_many(marks, default_cache().limit_bytes):
+        parent = store_root / kept.path.parent.name
+        with suppress(OSError), tempfile.TemporaryDirectory(prefix=MAKING, dir=parent) as going:
+            (parent / kept.path.name).rename(Path(going) / kept.path.name)  # never half there
+        with suppress(OSError):
+            kept.path.unlink()
+
+
+def _mark(path: Path) -> Kept:
+    with suppress(OSError, ValueError):
+        return Kept(path, int(path.read_text()), path.stat().st_mtime_ns)
+    return Kept(path, 0, 0)
