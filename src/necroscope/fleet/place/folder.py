@@ -1,18 +1,25 @@
-"""A folder as a place: for one machine, or a file system that all hosts share."""
+"""A folder as a place: for one machine, or a file system that all hosts share.
+
+The folder itself must be there: one that is not mounted is an error, and never made in its stead.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from necroscope.errors import PlaceError
 from necroscope.fleet.place.place import Stored
+from necroscope.recording.durable import sync_file, sync_folder
 
 MAKING = ".making-"  # what is being written; never listed
+LEFT_SECONDS = 3600.0  # what is older than this is not being written any more
 
 
 class FolderPlace:
@@ -21,6 +28,7 @@ class FolderPlace:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.address = str(root)
+        self._swept: set[Path] = set()
 
     def read(self, name: str) -> bytes | None:
         """What an object holds; None: there is none."""
@@ -28,6 +36,7 @@ class FolderPlace:
             try:
                 return self.path(name).read_bytes()
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                self._look_for_root()
                 return None
 
     def write(self, name: str, content: bytes) -> None:
@@ -53,15 +62,18 @@ class FolderPlace:
         """How large an object is; None: there is none."""
         with self._told(name):
             try:
-                return self.path(name).stat().st_size
+                status = self.path(name).stat()
             except (FileNotFoundError, NotADirectoryError):
+                self._look_for_root()
                 return None
+            return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def below(self, prefix: str) -> Iterator[Stored]:
         """All objects below a prefix, in the order of their names."""
         with self._told(prefix):
+            self._look_for_root()
             found = []
-            for folder, _, names in os.walk(self.path(prefix)):
+            for folder, _, names in os.walk(self.path(prefix), onerror=_unless_gone):
                 below = Path(folder).relative_to(self.root)
                 found += [str(below / name) for name in names if not name.startswith(MAKING)]
             for name in sorted(found):
@@ -75,6 +87,7 @@ class FolderPlace:
             try:
                 return sorted(entry.name for entry in os.scandir(self.path(prefix)) if entry.is_dir())
             except (FileNotFoundError, NotADirectoryError):
+                self._look_for_root()
                 return []
 
     def remove(self, name: str) -> None:
@@ -92,16 +105,36 @@ class FolderPlace:
     def _put(self, name: str, make: Callable[[Path], object]) -> None:
         path = self.path(name)
         with self._told(name):
+            self._look_for_root()  # one that is not mounted must not be made in its stead
             path.parent.mkdir(parents=True, exist_ok=True)
+            self._sweep(path.parent)
             handle, made = tempfile.mkstemp(prefix=MAKING, dir=path.parent)
             os.close(handle)
             try:
                 make(Path(made))
                 Path(made).chmod(0o644)
+                sync_file(Path(made))
                 Path(made).replace(path)
+                sync_folder(path.parent)  # before whoever sends it forgets it
             except BaseException:
                 Path(made).unlink(missing_ok=True)
                 raise
+
+    def _sweep(self, folder: Path) -> None:
+        """Take away what a writer left who was killed, once for each folder."""
+        if folder in self._swept:
+            return
+        self._swept.add(folder)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                with suppress(OSError):  # somebody else was quicker, or it is not ours
+                    if entry.name.startswith(MAKING) and time.time() - entry.stat().st_mtime > LEFT_SECONDS:
+                        Path(entry.path).unlink()
+
+    def _look_for_root(self) -> None:
+        if not self.root.is_dir():
+            why = "is not a folder" if self.root.exists() else "is not there"
+            raise PlaceError(f"{self.root} {why}", hint="make the folder, or mount it: we never do")
 
     @contextmanager
     def _told(self, name: str) -> Iterator[None]:
@@ -110,3 +143,8 @@ class FolderPlace:
         except OSError as error:
             what = f"{self.root}: {name}: {error.strerror or error}"
             raise PlaceError(what, hint="the folder must exist on this machine and be ours to use") from error
+
+
+def _unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error

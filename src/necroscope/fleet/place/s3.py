@@ -1,0 +1,187 @@
+"""S3 as a place: that of Amazon, or any server that speaks like it.
+
+    s3://BUCKET/PREFIX?endpoint=http://HOST:PORT&region=REGION&ca=FILE
+
+Credentials come from the standard chain alone: the environment, a profile, the role of the instance. A bucket
+is never made. Small objects take one request; what is not whole is never seen by others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from pyarrow import ArrowException
+from pyarrow.fs import AwsStandardS3RetryStrategy, FileInfo, FileSelector, FileType, S3FileSystem
+
+from necroscope.errors import PlaceError, UsageError
+from necroscope.fleet.place.place import HINT, Stored
+from necroscope.fleet.place.s3_errors import place_error, told
+
+CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 5.0, 15.0, 3
+CHUNK_BYTES = 8 << 20
+DEFAULT_REGION = "us-east-1"  # of a server that is not Amazon's, which mostly does not care
+WORDS = {"endpoint", "region", "ca"}
+
+
+def open_s3(address: str) -> S3Place:
+    """The place that an address means. UsageError where it cannot be one; nobody is asked yet."""
+    parts = urlsplit(address)
+    words = dict(parse_qsl(parts.query, keep_blank_values=True))
+    # What was written is not repeated: it may be a secret.
+    if "@" in parts.netloc or words.keys() - WORDS:
+        what = "an address of a place has no secrets, and no settings but endpoint, region and ca"
+        hint = "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or the instance's role"
+        raise UsageError(what, hint=hint)
+    if not parts.netloc or parts.fragment:
+        raise UsageError(f"'{address}' names no bucket", hint=HINT)
+    endpoint = urlsplit(words.get("endpoint", "https://"))
+    if endpoint.scheme not in ("http", "https") or ("endpoint" in words and not endpoint.netloc):
+        raise UsageError(f"'{words.get('endpoint')}' is not http://HOST:PORT", hint=HINT)
+    with told(address, parts.netloc):
+        files = S3FileSystem(
+            endpoint_override=endpoint.netloc or None,
+            scheme=endpoint.scheme,
+            region=words.get("region") or (DEFAULT_REGION if endpoint.netloc else None),
+            tls_ca_file_path=words.get("ca") or None,
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=REQUEST_SECONDS,
+            retry_strategy=AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
+            allow_delayed_open=True,  # one request instead of three
+            background_writes=False,
+            allow_bucket_creation=False,
+        )
+    return S3Place(address, files, parts.netloc, parts.path.strip("/"))
+
+
+class S3Place:
+    """Objects below a prefix of a bucket."""
+
+    def __init__(self, address: str, files: S3FileSystem, bucket: str, prefix: str) -> None:
+        self.address = address
+        self._files = files
+        self._bucket = bucket
+        self._base = f"{bucket}/{prefix}" if prefix else bucket
+        self._is_there = False  # whether the bucket was seen
+
+    def read(self, name: str) -> bytes | None:
+        """What an object holds; None: there is none."""
+        with self._told():
+            try:
+                with self._files.open_input_stream(self._path(name)) as stream:
+                    content: bytes = stream.read()
+            except FileNotFoundError:
+                self._look_for_bucket()
+                return None
+            return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put an object there, all of it or nothing."""
+        with self._told():
+            stream = self._files.open_output_stream(self._path(name))
+            stream.write(content)
+            stream.close()
+
+    def write_file(self, name: str, path: Path) -> None:
+        """The same with the content of a file, a part at a time."""
+        with path.open("rb") as file, self._told():
+            stream = self._files.open_output_stream(self._path(name))
+            try:
+                while chunk := file.read(CHUNK_BYTES):
+                    stream.write(chunk)
+            except BaseException:
+                # There is no way to give up a stream: what it has becomes an object, which must go.
+                with suppress(OSError, ArrowException):
+                    stream.close()
+                    self._files.delete_file(self._path(name))
+                raise
+            stream.close()
+
+    def fetch(self, name: str, path: Path) -> bool:
+        """Copy an object to a file; False: there is none."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path.with_name(f".{os.getpid()}-{path.name}.partial")
+        try:
+            with self._told(), self._files.open_input_stream(self._path(name)) as stream:
+                with made.open("wb") as file:
+                    while chunk := stream.read(CHUNK_BYTES):
+                        file.write(chunk)
+                made.replace(path)
+                return True
+        except FileNotFoundError:
+            with self._told():
+                self._look_for_bucket()
+            return False
+        finally:
+            made.unlink(missing_ok=True)
+
+    def size(self, name: str) -> int | None:
+        """How large an object is; None: there is none."""
+        info = self._info(name)
+        return int(info.size) if info else None
+
+    def modified_us(self, name: str) -> int | None:
+        """When an object was written, by the clock of the place; None: there is none."""
+        info = self._info(name)
+        return int(info.mtime_ns) // 1000 if info and info.mtime_ns else None
+
+    def below(self, prefix: str) -> Iterator[Stored]:
+        """All objects below a prefix, in the order of their names."""
+        found = [one for one in self._list(prefix, recursive=True) if one.type == FileType.File]
+        stored = [
+            Stored(self._name(one.path), int(one.size), int(one.mtime_ns or 0) // 1000) for one in found
+        ]
+        yield from sorted(stored, key=lambda one: one.name)
+
+    def folders(self, prefix: str) -> list[str]:
+        """The names right below a prefix that have objects below them."""
+        found = self._list(prefix, recursive=False)
+        return sorted(one.base_name for one in found if one.type == FileType.Directory)
+
+    def remove(self, name: str) -> None:
+        """Take an object away."""
+        with self._told(), suppress(FileNotFoundError):
+            self._files.delete_file(self._path(name))
+
+    def _list(self, prefix: str, *, recursive: bool) -> list[FileInfo]:
+        below = self._path(prefix) if prefix else self._base
+        with self._told():
+            found: list[FileInfo] = self._files.get_file_info(
+                FileSelector(below, recursive=recursive, allow_not_found=True)
+            )
+            if not found:
+                self._look_for_bucket()
+            return found
+
+    def _info(self, name: str) -> FileInfo | None:
+        with self._told():
+            info = self._files.get_file_info(self._path(name))
+            if info.type == FileType.NotFound:
+                self._look_for_bucket()
+            return info if info.type == FileType.File else None
+
+    def _look_for_bucket(self) -> None:
+        """Nothing is there: is it the bucket that is missing? One who may not ask sees it when writing."""
+        if self._is_there:
+            return
+        with suppress(OSError):
+            if self._files.get_file_info(self._bucket).type == FileType.NotFound:
+                raise place_error(self.address, self._bucket, "NO_SUCH_BUCKET")
+        self._is_there = True
+
+    def _path(self, name: str) -> str:
+        parts = name.rstrip("/").split("/")
+        if any(part in ("", ".", "..") for part in parts):
+            raise PlaceError(f"'{name}' is not the name of an object")
+        return f"{self._base}/{'/'.join(parts)}"
+
+    def _name(self, path: str) -> str:
+        return path.removeprefix(f"{self._base}/")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        with told(self.address, self._bucket):
+            yield
