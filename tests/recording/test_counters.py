@@ -11,12 +11,14 @@ import pytest
 
 from necroscope import _native
 from necroscope.errors import StoreError
+from necroscope.model.labels import Label, Labels
 from necroscope.model.reading import Absence, Reading
 from necroscope.recording.counters import READINGS, read_counters, write_counters
 from necroscope.recording.sampler import Sampler
 from necroscope.recording.segment import Moment
 from necroscope.sources.cores import CORES
 from necroscope.sources.host import Host
+from necroscope.sources.instance import INSTANCE
 from necroscope.sources.interrupts import INTERRUPTS, CoreCount, Interrupt
 from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
@@ -173,3 +175,13 @@ def test_a_segment_of_nothing_but_counters_of_cores(tmp_path: Path) -> None:
     write_counters(tmp_path, moments)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cores.parquet", READINGS]
     assert read_counters(tmp_path, (CORES,)) == moments
+
+
+def test_labels_of_any_name_and_recordings_that_are_older(tmp_path: Path) -> None:
+    labels = Labels("node", zone="b", address="10.0.0.7", others=(Label("pool", "x"), Label("rack", "b17")))
+    write_counters(tmp_path, [Moment(1, {INSTANCE.id: Reading(labels)}, {INSTANCE.id: 5})])
+    (moment,) = read_counters(tmp_path)
+    assert moment.readings[INSTANCE.id].value == labels
+    (tmp_path / "instance.others.parquet").unlink()
+    (moment,) = read_counters(tmp_path)
+    assert moment.readings[INSTANCE.id].value == replace(labels, others=())

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from necroscope.errors import StoreError
+from necroscope.model.labels import Label, Labels
 from necroscope.recording.store import DESCRIPTION, Store, read_segment
+from necroscope.recording.stretch import labels_of
 from tests.stored import sealed_segment, seconds_of
 
 ODD: list[tuple[str, dict[str, Any]]] = [
@@ -24,6 +27,9 @@ ODD: list[tuple[str, dict[str, Any]]] = [
     ("a nameless host", {"host": {"hostname": None}}),
     ("half a character", {"host": {"hostname": "\ud800"}}),
     ("a kernel of parts", {"host": {"hostname": "n", "kernel": [6, 1]}}),
+    ("labels by name", {"host": {"hostname": "n", "others": {"rack": "b17"}}}),
+    ("a label without a value", {"host": {"hostname": "n", "others": [{"name": "rack"}]}}),
+    ("a label that is a number", {"host": {"hostname": "n", "others": [{"name": "rack", "value": 7}]}}),
     ("no clock", {"clock": None}),
     ("a clock that was right, and no more", {"clock": {"offset_ns": 0, "synchronised": True}}),
     ("events as a list", {"events": ["nic-reset"]}),
@@ -61,3 +67,15 @@ def test_a_number_that_is_not_finite_is_damage(tmp_path: Path) -> None:
     path.write_text(json.dumps(document))
     with pytest.raises(StoreError, match=DESCRIPTION):
         read_segment(segment.folder)
+
+
+def test_labels_of_any_name_and_those_of_older_recordings(tmp_path: Path) -> None:
+    segment = sealed_segment(tmp_path, seconds_of(["idle"] * 2))
+    path = segment.folder / DESCRIPTION
+    document = json.loads(path.read_text())
+    labels = Labels("n", zone="b", address="10.0.0.7", others=(Label("rack", "b17"),))
+    path.write_text(json.dumps({**document, "host": asdict(labels)}))
+    assert labels_of(read_segment(segment.folder)) == labels
+    older = {name: value for name, value in asdict(labels).items() if name not in ("address", "others")}
+    path.write_text(json.dumps({**document, "host": {**older, "of_a_newer_version": [1]}}))
+    assert labels_of(read_segment(segment.folder)) == Labels("n", zone="b")

@@ -28,13 +28,18 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
-        if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1"):
+        is_sent = self.family != socket.AF_UNIX and self.type != socket.SOCK_DGRAM
+        if is_sent and address[0] not in ("127.0.0.1", "::1"):
             pytest.fail(f"a test wanted to connect to {address}")
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
-    monkeypatch.delenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_EC2_METADATA_SERVICE_ENDPOINT", "GCE_METADATA_HOST", "AZURE_METADATA_SERVICE_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("NODE_NAME", "NECROSCOPE_LABELS"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_EC2_METADATA_DISABLED", "NO_GCE_CHECK", "AZURE_METADATA_DISABLED"):
+        monkeypatch.setenv(name, "true")
 
 
 def write_tree(root: Path, files: Mapping[str, Content]) -> Host:

@@ -21,6 +21,7 @@ from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
 
 READINGS = "readings.parquet"
+ADDED_LATER = frozenset(("instance.others",))  # tables that older versions did not write
 READING_COLUMNS = (
     ("time", "int"),
     ("source", "text"),
@@ -106,7 +107,10 @@ def _read_source(folder: Path, source: Source[Any]) -> dict[int, Any]:
 
 
 def _grouped(folder: Path, shape: Shape, table: Table) -> dict[int, list[Row]]:
-    columns = _native.read_table(folder / f"{table.name}.parquet")
+    path = folder / f"{table.name}.parquet"
+    if table.name in ADDED_LATER and not path.exists():
+        return {}
+    columns = _native.read_table(path)
     times = columns["time"]
     grouped: dict[int, list[Row]] = defaultdict(list)
     for time_ns, row in zip(times, _rows(columns, _columns(shape, table)[1:], len(times)), strict=True):

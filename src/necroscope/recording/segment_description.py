@@ -43,8 +43,11 @@ def check_description(document: Mapping[str, Any]) -> None:
 
 
 def _check_host(host: Mapping[str, Any]) -> None:
+    for row in _is("others", host.get("others", []), list):
+        for name in ("name", "value"):
+            _is("a label", _is("a label", row, dict)[name], str).encode()
     for name in ("hostname", *Labels.__slots__):
-        if name in host or name == "hostname":
+        if name != "others" and (name in host or name == "hostname"):
             value = _is(name, host[name], int if name in NUMBERS else str)
             str(value).encode()  # UnicodeEncodeError: half a character
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from necroscope.errors import NecroscopeError
-from necroscope.model.labels import Labels
+from necroscope.model.labels import Label, Labels
 from necroscope.recording.clock import STEP_NS, Anchor
 from necroscope.recording.counters import read_counters
 from necroscope.recording.journal import JOURNAL, read_journal
@@ -85,8 +85,10 @@ def read_moments(stored: StoredSegment, sources: Sequence[Source[Any]] = SOURCES
 
 def labels_of(stored: StoredSegment) -> Labels:
     """What the host was."""
-    known = {field.name for field in fields(Labels)}
-    return Labels(**{name: value for name, value in stored.description["host"].items() if name in known})
+    known = {field.name for field in fields(Labels)} - {"others"}
+    host = stored.description["host"]
+    others = tuple(Label(row["name"], row["value"]) for row in host.get("others", ()))
+    return Labels(**{name: value for name, value in host.items() if name in known}, others=others)
 
 
 def _is_same_clock(one: StoredSegment, other: StoredSegment) -> bool:

@@ -1,28 +1,30 @@
-"""Which machine this is: host name, kernel, boot, image, and the cloud's labels.
+"""Which machine this is: host name, kernel, boot, image, and the labels of its cloud, cluster and owner.
 
-Reads    /proc/sys/kernel, /etc/os-release, /sys/devices/system/cpu; on EC2 the metadata service (IMDSv2)
-Needs    nothing; the metadata service needs a hop limit of 2 from inside a container
-Costs    some small reads; on EC2 two requests on the link-local address, 0.5 s at most, once
+Reads    /proc/sys/kernel, /etc/os-release, /sys/devices/system/cpu, /sys/class/dmi/id;
+         /etc/necroscope/labels.toml; the metadata service of EC2, GCP or Azure; of a pod that has
+         NODE_NAME, its node from the API server
+Needs    nothing; the node needs a service account that may get it
+Costs    some small reads; of each service that is there at most 0.5 s, once
 
-Nothing is asked over the network unless the firmware says that this is EC2, or
-AWS_EC2_METADATA_SERVICE_ENDPOINT names a service. AWS_EC2_METADATA_DISABLED=true switches it off.
+Nothing is asked over the network unless the firmware says that this is one of these clouds, or the
+environment names a service (sources/cloud). What is not known stays empty. docs/labels.md has the names.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import shlex
-from urllib.parse import urlsplit
+from dataclasses import asdict, fields, replace
 
-from necroscope.model.labels import Labels
+from necroscope.model.labels import Label, Labels
 from necroscope.model.reading import Reading
+from necroscope.sources.cloud.identity import NOBODY, Identity
+from necroscope.sources.cloud.which import ask_cloud
 from necroscope.sources.host import Host, only_line, parse_core_list
+from necroscope.sources.kubernetes_node import ask_node
+from necroscope.sources.label_file import read_owners_labels
+from necroscope.sources.own_address import own_address
 from necroscope.sources.source import Read, Source
-
-METADATA_ENDPOINT = "http://169.254.169.254"
-METADATA_TIMEOUT_SECONDS = 0.5
 
 
 def parse_os_release(text: str) -> dict[str, str]:
@@ -36,11 +38,14 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 
 def open_instance(host: Host) -> Read[Labels]:
-    """A reader of the host's labels; what is unknown stays empty."""
+    """A reader of the host's labels; unknown is empty, and the detail says who did not answer."""
 
     def read() -> Reading[Labels]:
         release = host.read("/etc/os-release").parsed(parse_os_release).value or {}
-        cloud = read_ec2_identity() if _on_ec2(host) else {}
+        cloud, no_cloud = ask_cloud(host)
+        node, no_node = ask_node() if host.is_live else (None, "")
+        owners, no_file = read_owners_labels(host)
+        identity = filled_in(cloud, node.identity if node else NOBODY, owners)
         return Reading(
             Labels(
                 hostname=host.name(),
@@ -49,53 +54,26 @@ def open_instance(host: Host) -> Read[Labels]:
                 image=release.get("IMAGE_ID") or release.get("PRETTY_NAME", ""),
                 cores_online=_count_cores(host, "online"),
                 cores_possible=_count_cores(host, "possible"),
-                provider="ec2" if cloud else "",
-                instance_id=cloud.get("instanceId", ""),
-                instance_type=cloud.get("instanceType", ""),
-                machine_image=cloud.get("imageId", ""),
-                region=cloud.get("region", ""),
-                zone=cloud.get("availabilityZone", ""),
-            )
+                **asdict(replace(identity, address=identity.address or own_address(host))),
+                others=_others(node.labels if node else (), owners),
+            ),
+            detail="; ".join(filter(None, (no_cloud, no_node, no_file))),
         )
 
     return read
 
 
-def read_ec2_identity() -> dict[str, str]:
-    """The instance identity document of IMDSv2; empty where nothing answers in time."""
-    # Imported here: with mail and TLS behind it, it takes 30 ms and 4 MB of everybody else.
-    import http.client
-
-    try:
-        address = urlsplit(os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or METADATA_ENDPOINT)
-        door = http.client.HTTPConnection(
-            address.hostname or "", address.port or 80, timeout=METADATA_TIMEOUT_SECONDS
-        )
-    except (ValueError, http.client.HTTPException):  # not an address
-        return {}
-    try:
-        door.request("PUT", "/latest/api/token", headers={"X-aws-ec2-metadata-token-ttl-seconds": "60"})
-        token = door.getresponse().read().decode()
-        door.request(
-            "GET", "/latest/dynamic/instance-identity/document", headers={"X-aws-ec2-metadata-token": token}
-        )
-        answer = door.getresponse()
-        document = json.loads(answer.read()) if answer.status == 200 else {}
-    except (OSError, http.client.HTTPException, ValueError):
-        return {}
-    finally:
-        door.close()
-    fields = document.items() if isinstance(document, dict) else ()
-    return {name: value for name, value in fields if isinstance(value, str)}
+def filled_in(cloud: Identity, node: Identity, owners: tuple[Label, ...]) -> Identity:
+    """What the owner says counts most, then the cloud; the cluster knows what the cloud would not tell."""
+    said = {label.name: label.value for label in owners}
+    known = {name: said.get(name) or value or getattr(node, name) for name, value in asdict(cloud).items()}
+    return Identity(**known)
 
 
-def _on_ec2(host: Host) -> bool:
-    if not host.is_live or os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
-        return False
-    if os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT"):
-        return True
-    vendor = host.word("/sys/class/dmi/id/sys_vendor")
-    return vendor == "Amazon EC2" or host.word("/sys/hypervisor/uuid").startswith("ec2")
+def _others(node: tuple[Label, ...], owners: tuple[Label, ...]) -> tuple[Label, ...]:
+    named = {field.name for field in fields(Labels)}  # the host name and the kernel are what they are
+    found = {label.name: label for label in (*node, *owners) if label.name not in named}
+    return tuple(label for _, label in sorted(found.items()))
 
 
 def _count_cores(host: Host, which: str) -> int:

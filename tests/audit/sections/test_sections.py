@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from necroscope.audit.drift.fact_table import FactTable
+from necroscope.audit.redaction.door import redact_facts
 from necroscope.audit.sections.bootstrap import read_bootstrap
 from necroscope.audit.sections.cgroups import parse_switched_off
 from necroscope.audit.sections.cpu import parse_cpuinfo
@@ -20,11 +22,13 @@ from necroscope.audit.sections.labels import read_labels
 from necroscope.audit.sections.memory import parse_swap_kinds, parse_total_gib
 from necroscope.audit.sections.modules import read_modules
 from necroscope.audit.sections.mounts import normal_options, parse_fstab, parse_mounts, read_mounts
+from necroscope.audit.sections.nics import read_nics
 from necroscope.audit.sections.subject import Subject
 from necroscope.audit.sections.sysctls import normal_value, read_sysctls
 from necroscope.audit.sections.unit_times import object_path
 from necroscope.audit.sections.units import digest, normal_text
 from necroscope.audit.sections.volatile import rounded
+from necroscope.audit.snapshot import take_snapshot
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.step_names import parse_names
@@ -271,6 +275,36 @@ def test_a_metadata_service_that_does_not_answer_is_said(monkeypatch: pytest.Mon
         address = f"http://127.0.0.1:{closed.getsockname()[1]}"
         monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", address)
         assert "metadata service did not answer" in read_labels(Subject(Host())).detail
+
+
+def test_labels_of_the_owner_are_facts_without_secrets(tmp_path: Path) -> None:
+    text = 'rack = "b17"\nzone = "hall-2"\nurl = "https://u:hunter2@example.com/x"\n'
+    subject = plant(tmp_path, {"etc/necroscope/labels.toml": text})
+    facts = redact_facts("labels", read_labels(subject).value or {})
+    assert (facts["rack"], facts["zone"]) == ("b17", "hall-2")
+    assert "hunter2" not in str(facts)
+
+
+def test_who_a_host_is_is_not_compared(tmp_path: Path) -> None:
+    text = 'address = "10.0.0.{0}"\ninstance_id = "i-{0}"\nrack = "b17"\n'
+    table = FactTable()
+    for number in range(3):
+        files = {"etc/necroscope/labels.toml": text.format(number), "etc/hostname": f"node-{number}\n"}
+        snapshot = take_snapshot(plant(tmp_path / str(number), files).host)
+        assert snapshot.facts["identity"] == {"address": f"10.0.0.{number}", "instance_id": f"i-{number}"}
+        table.add(snapshot, snapshot.host)
+    assert [*table.varying()] == []
+    assert "identity" not in {row.section for row in table.not_compared()}
+    assert table.values("labels", "rack") == ("b17",)
+
+
+def test_the_version_of_a_driver_in_another_network_namespace(tmp_path: Path) -> None:
+    subject = plant(tmp_path, {"sys/module/ena/version": "2.13.0g\n", "drivers/ena/x": ""})
+    device = tmp_path / "sys/class/net/eth0/device"
+    device.mkdir(parents=True)
+    (device / "driver").symlink_to("/drivers/ena")
+    facts = read_nics(subject).value or {}
+    assert (facts["eth0/driver"], facts["eth0/driver-version"]) == ("ena", "2.13.0g")
 
 
 def test_reasons_are_told_once() -> None:

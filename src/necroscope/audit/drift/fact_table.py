@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
+from necroscope.audit.sections.identity import IDENTITY
 from necroscope.model.drift import NotCompared
 from necroscope.model.snapshot import Snapshot
 
@@ -78,13 +79,15 @@ class FactTable:
         host = len(self.hosts)
         self.hosts.append(name)
         for section, facts in snapshot.facts.items():
-            if not facts and section in snapshot.not_read:
+            if section == IDENTITY or (not facts and section in snapshot.not_read):
                 continue
             known = self._sections.get(section)
             if known is None:
                 known = self._sections[section] = _Section(dict(facts))
             known.add(host, facts, is_partial=section in snapshot.not_read)
         for section, reason in snapshot.not_read.items():
+            if section == IDENTITY:
+                continue
             self._not_read[section][reason].append(host)
             if not snapshot.facts.get(section):
                 self._absent[section].add(host)

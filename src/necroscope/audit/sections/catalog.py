@@ -10,6 +10,7 @@ from necroscope.audit.sections.clock import read_clock
 from necroscope.audit.sections.cpu import read_cpu
 from necroscope.audit.sections.environment import read_environment
 from necroscope.audit.sections.gathered import Facts
+from necroscope.audit.sections.identity import read_identity
 from necroscope.audit.sections.interrupts import read_interrupts
 from necroscope.audit.sections.kernel import read_kernel
 from necroscope.audit.sections.kubelet import read_kubelet
@@ -27,6 +28,7 @@ from necroscope.model.reading import Reading
 
 SECTIONS: Mapping[str, Callable[[Subject], Reading[Facts]]] = {
     "labels": read_labels,
+    "identity": read_identity,
     "kernel": read_kernel,
     "cgroups": read_cgroups,
     "sysctls": read_sysctls,

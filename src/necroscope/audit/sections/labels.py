@@ -3,15 +3,14 @@
 Reads    what sources/instance.py reads; /etc/os-release, /sys/class/dmi/id;
          /run/cloud-init/instance-data.json; a file of labels that the caller names
 Needs    nothing
-Costs    some small reads; on EC2 two requests to the metadata service, 0.5 s at most
+Costs    some small reads; of each service that is there at most 0.5 s
 
-What tells one host from another is no label: its name, its addresses, its instance id. Of the cloud's own
-data only the names below are taken.
+What tells one host from another is no label: its name, its addresses, its instance id (`identity` has them).
+Of the cloud's own data only the names below are taken.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,10 @@ from necroscope.audit.sections.flat import flatten, parse_json, parser_of
 from necroscope.audit.sections.gathered import Facts, Gathered
 from necroscope.audit.sections.subject import Subject
 from necroscope.errors import UsageError
+from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
-from necroscope.sources.host import Host, read_whole
-from necroscope.sources.instance import open_instance, parse_os_release
+from necroscope.sources.host import read_whole
+from necroscope.sources.instance import parse_os_release
 
 OF_INSTANCE = ("provider", "instance_type", "machine_image", "region", "zone", "image", "kernel")
 OF_FIRMWARE = ("sys_vendor", "product_name", "bios_vendor", "bios_version")
@@ -49,11 +49,12 @@ def read_labels(subject: Subject) -> Reading[Facts]:
     for path, name in OF_CLOUD_INIT.items():
         if (value := (data.value or {}).get(path, "")) not in ("", "null", "None"):
             gathered.add(name, value)
-    labels = open_instance(host)().value
+    labels = subject.instance.value or Labels()
     for name in OF_INSTANCE:
-        gathered.add_known(name, str(getattr(labels, name, "")))
-    if _is_asked(host) and not getattr(labels, "provider", ""):
-        gathered.say("the metadata service did not answer")
+        gathered.add_known(name, str(getattr(labels, name)))
+    for label in labels.others:
+        gathered.add(label.name, label.value)
+    gathered.say(subject.instance.detail)
     release = host.read("/etc/os-release").parsed(parse_os_release)
     gathered.miss(release)
     fields = release.value or {}
@@ -63,14 +64,6 @@ def read_labels(subject: Subject) -> Reading[Facts]:
     for name, value in subject.given_labels.items():
         gathered.add(name, value)
     return gathered.reading("nothing says what this host is")
-
-
-def _is_asked(host: Host) -> bool:
-    """Whether there is a metadata service that was asked."""
-    if not host.is_live or os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
-        return False
-    is_ec2 = host.word("/sys/class/dmi/id/sys_vendor") == "Amazon EC2"
-    return is_ec2 or bool(os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT"))
 
 
 def read_label_file(path: Path) -> dict[str, str]:

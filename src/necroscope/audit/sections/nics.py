@@ -74,6 +74,9 @@ def read_nics(subject: Subject) -> Reading[Facts]:
                 _ask_driver(door, device, gathered)
     else:
         why = "another network namespace" if host.is_live else "not running"
+        for device, driver, _ in devices.value:
+            version = host.word(f"/sys/module/{driver}/version")  # of drivers that are not part of the kernel
+            gathered.add_known(f"{device}/driver-version", version)
         gathered.say(f"what only the driver can tell: {why}")
     return gathered.reading("no network device")
 

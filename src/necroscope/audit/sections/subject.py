@@ -9,9 +9,11 @@ from functools import cached_property
 from necroscope.audit.sections.daemons import read_daemons
 from necroscope.audit.sections.unit_demand import Demand, read_demand
 from necroscope.audit.sections.unit_times import UnitTimes, read_unit_times
+from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.ask_systemd import ask_systemd
 from necroscope.sources.host import Host
+from necroscope.sources.instance import open_instance
 from necroscope.sources.systemd.unit_details import UnitDetail, read_unit_details
 from necroscope.sources.systemd.unit_files import UnitFile, read_unit_files
 
@@ -26,6 +28,11 @@ class Subject:
     def __init__(self, host: Host, given_labels: Mapping[str, str] | None = None) -> None:
         self.host = host
         self.given_labels = given_labels or {}
+
+    @cached_property
+    def instance(self) -> Reading[Labels]:
+        """What the host is called; its cloud and its cluster are asked once."""
+        return open_instance(self.host)()
 
     @cached_property
     def shares_network(self) -> bool:

@@ -14,14 +14,14 @@ from necroscope.server.range_and_filters import US_NS
 from necroscope.server.recorded_store import RecordedStore
 
 FRESH_NS = 5 * 10**9  # a recorder writes every second
-APART = ("hostname", "kernel", "cores_online")  # these have fields of their own
+APART = ("hostname", "kernel", "cores_online", "others")  # these have fields of their own
 
 
-def ask_hosts(store: RecordedStore) -> Hosts:
+def ask_hosts(store: RecordedStore, *, has_fleet: bool = False) -> Hosts:
     """All hosts, the one with the newest second first."""
     now_ns = time.time_ns()
     hosts = [_host(name, segments, now_ns) for name, segments in store.hosts().items()]
-    return Hosts(hosts, store.told(store.damaged), now_ns // US_NS, __version__)
+    return Hosts(hosts, store.told(store.damaged), now_ns // US_NS, __version__, has_fleet)
 
 
 def is_live(segments: Sequence[StoredSegment], now_ns: int) -> bool:
@@ -31,7 +31,8 @@ def is_live(segments: Sequence[StoredSegment], now_ns: int) -> bool:
 
 def _host(name: str, segments: Sequence[StoredSegment], now_ns: int) -> RecordedHost:
     labels = labels_of(max(segments, key=lambda segment: segment.end_ns))
-    rest = {key: str(value) for key, value in asdict(labels).items() if value and key not in APART}
+    named = {key: str(value) for key, value in asdict(labels).items() if value and key not in APART}
+    rest = named | {label.name: label.value for label in labels.others}
     return RecordedHost(
         name=name,
         begin_us=min(segment.begin_ns for segment in segments) // US_NS,

@@ -1,0 +1,52 @@
+"""Google's cloud: its metadata server, asked for single values.
+
+All at once would be one request, and hand us what people keep in the attributes of a machine.
+GCE_METADATA_HOST=HOST:PORT names another server, NO_GCE_CHECK=true switches it off, as with Google's tools.
+"""
+
+from __future__ import annotations
+
+import os
+
+from necroscope.sources.cloud.asking import Door, UnansweredError, open_door
+from necroscope.sources.cloud.identity import Identity
+from necroscope.sources.host import Host
+
+# Its name, metadata.google.internal, would first have to be asked for, which has no time limit.
+SERVER = "169.254.169.254"
+ADDRESS_BY = "GCE_METADATA_HOST"
+OFF_BY = "NO_GCE_CHECK"
+FLAVOR = {"Metadata-Flavor": "Google"}
+
+
+def is_gcp(host: Host) -> bool:
+    """Whether the firmware says so, or somebody names the server."""
+    product = host.word("/sys/class/dmi/id/product_name")
+    return bool(os.environ.get(ADDRESS_BY)) or product in ("Google Compute Engine", "Google")
+
+
+def ask_gcp() -> Identity:
+    """What the server says. UnansweredError: nothing that helps."""
+    with open_door(f"http://{os.environ.get(ADDRESS_BY) or SERVER}") as door:
+        zone = _last(_value(door, "zone"))  # projects/123/zones/europe-west1-b
+        return Identity(
+            provider="gcp",
+            instance_id=_value(door, "id"),
+            instance_type=_last(_value(door, "machine-type")),
+            machine_image=_value(door, "image"),
+            region=zone.rpartition("-")[0],
+            zone=zone,
+            address=_value(door, "network-interfaces/0/ip"),
+        )
+
+
+def _value(door: Door, name: str) -> str:
+    """One value; a proxy that answers everything is told by a header that it does not send."""
+    content, headers = door.ask(f"/computeMetadata/v1/instance/{name}", FLAVOR)
+    if headers.get("metadata-flavor") != "Google":
+        raise UnansweredError("not Google's metadata server")
+    return content.decode().strip()
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]

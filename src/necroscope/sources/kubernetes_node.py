@@ -1,0 +1,106 @@
+"""The labels of the Kubernetes node that we run on, by the pod's own service account.
+
+NODE_NAME says which node it is (spec.nodeName in the pod's `env`), and the account must be allowed to get it,
+as ClusterRole system:node-problem-detector allows. The token is read anew each time, since it changes hourly.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from necroscope.model.labels import Label, fit_labels
+from necroscope.sources.cloud.asking import UnansweredError, open_door
+from necroscope.sources.cloud.identity import Identity, text_of
+
+ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+PREFIX = "kubernetes/"
+# As spec.providerID begins, and what sources/cloud calls it.
+PROVIDERS = {"aws": "ec2", "gce": "gcp", "azure": "azure"}
+PROVIDER_ID = re.compile(r"(\w+)://\S*?([^/\s]+)")
+# The newest name first; nodes that were made long ago have only the old one.
+ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+REGION = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+TYPE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What the cluster says of a node."""
+
+    identity: Identity
+    labels: tuple[Label, ...]  # without those that are of this node alone
+
+
+def ask_node() -> tuple[Node | None, str]:
+    """This node, and why it is not known; without a reason: we run in no pod that knows its node."""
+    name, host = os.environ.get("NODE_NAME", ""), os.environ.get("KUBERNETES_SERVICE_HOST", "")
+    if not (name and host and (ACCOUNT / "token").exists()):
+        return None, ""
+    try:
+        return parse_node(_ask(name, host, os.environ.get("KUBERNETES_SERVICE_PORT") or "443")), ""
+    except UnansweredError as error:
+        return None, f"the labels of node {name}: {error}"
+
+
+def _ask(name: str, host: str, port: str) -> Any:
+    import ssl
+
+    try:
+        token = (ACCOUNT / "token").read_text().strip()
+        context = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
+    except (OSError, ValueError) as error:  # an ssl.SSLError is an OSError
+        raise UnansweredError(str(error)) from error
+    address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    with open_door(address, context) as door:
+        # resourceVersion=0: as the API server remembers it, so that thousands of nodes do not ask its store.
+        path = f"/api/v1/nodes/{quote(name, safe='')}?resourceVersion=0"
+        return door.ask_json(path, {"Authorization": f"Bearer {token}", "Accept": "application/json"})
+
+
+def parse_node(document: Any) -> Node:
+    """A node from what the API server says of it. UnansweredError: it is none."""
+    if text_of(document, "kind") != "Node":
+        raise UnansweredError("no description of a node")
+    metadata = document.get("metadata")
+    given = metadata.get("labels") if isinstance(metadata, dict) else None
+    labels = {n: v for n, v in given.items() if isinstance(v, str)} if isinstance(given, dict) else {}
+    identity = _identity(document, labels)
+    # What tells one host from another is no label: kubernetes.io/hostname, and its like.
+    alone = {text_of(document, "metadata", "name"), identity.instance_id, identity.address} - {""}
+    shared = {
+        f"{PREFIX}{name}": value
+        for name, value in labels.items()
+        if value not in alone and not name.endswith("/hostname")
+    }
+    return Node(identity, fit_labels(shared))
+
+
+def _identity(document: Any, labels: dict[str, str]) -> Identity:
+    whole = PROVIDER_ID.fullmatch(text_of(document, "spec", "providerID"))
+    provider, instance = whole.groups() if whole else ("", "")
+
+    def first(names: tuple[str, ...]) -> str:
+        return next((labels[name] for name in names if name in labels), "")
+
+    return Identity(
+        provider=PROVIDERS.get(provider, ""),
+        instance_id=instance if provider == "aws" else "",  # the others put a name there
+        instance_type=first(TYPE),
+        region=first(REGION),
+        zone=first(ZONE),
+        address=_address(document),
+    )
+
+
+def _address(document: Any) -> str:
+    status = document.get("status")
+    addresses = status.get("addresses") if isinstance(status, dict) else None
+    for row in addresses if isinstance(addresses, list) else ():
+        if text_of(row, "type") == "InternalIP":
+            return text_of(row, "address")
+    return ""
