@@ -1,4 +1,4 @@
-"""A real Ray cluster of two nodes, each on a host of its own.
+"""A real Ray cluster, each node on a host of its own: two of the lab's, or more.
 
     with two_hosts(core) as network, starting_cluster(network) as cluster:
         ...other work, while the nodes start
@@ -23,14 +23,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from lab.running.processes import mark_environment
 from lab.training import network as networks
-from lab.training.network import Network, Side
 
 REPOSITORY = Path(__file__).parents[2]
 READY_SECONDS = 90.0
@@ -48,23 +48,38 @@ NODE = (
     "--fork",
     "--kill-child",
 )
-OWN_MEMORY = 'mount -n -t tmpfs lab /dev/shm && exec "$@"'
+# Two workers that start at once would take the same names in one folder, and one of them would not come up.
+OWN_PLACES = 'mount -n -t tmpfs lab /dev/shm && mount -n --bind "$0" "$1" && shift && exec "$@"'
 
 
 class ClusterError(RuntimeError):
     """A node ended or was not ready in time; the message holds what it said."""
 
 
+class Hosts(Protocol):
+    """Hosts by name; one is `head`."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All of them, the head first."""
+
+    def address(self, side: str, /) -> str:
+        """The address of a host."""
+
+    def run_prefix(self, side: str, /) -> tuple[str, ...]:
+        """What to put before a command for it to run on a host."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Two nodes, `head` and `worker`, each with a resource of that name."""
+    """Nodes by the names of their hosts, each with a resource of that name."""
 
-    network: Network
+    network: Hosts
     folder: Path
-    nodes: dict[Side, subprocess.Popen[bytes]]
+    nodes: dict[str, subprocess.Popen[bytes]]
 
     def wait_until_ready(self, timeout_seconds: float = READY_SECONDS) -> None:
-        """Until both nodes have joined."""
+        """Until all nodes have joined."""
         deadline = time.monotonic() + timeout_seconds
         while not all(STARTED in self.said(side) for side in self.nodes):
             for side, node in self.nodes.items():
@@ -75,18 +90,18 @@ class Cluster:
                 raise ClusterError(f"the cluster was not ready after {timeout_seconds:g} s\n{said}")
             time.sleep(0.05)
 
-    def said(self, side: Side) -> str:
+    def said(self, side: str) -> str:
         """What a node has printed."""
         return (self.folder / f"{side}.log").read_text(errors="replace")
 
-    def pids(self, side: Side) -> tuple[int, ...]:
+    def pids(self, side: str) -> tuple[int, ...]:
         """The processes of a node, seen from here; the first began it."""
         found = [*_children(self.nodes[side].pid)]
         for pid in found:
             found += _children(pid)
         return tuple(found)
 
-    def raylet_pid(self, side: Side) -> int:
+    def raylet_pid(self, side: str) -> int:
         """The process of a node that starts its tasks."""
         for pid in self.pids(side):
             with suppress(OSError):
@@ -94,7 +109,7 @@ class Cluster:
                     return pid
         raise ClusterError(f"the {side} node has no raylet")
 
-    def run_prefix(self, side: Side) -> tuple[str, ...]:
+    def run_prefix(self, side: str) -> tuple[str, ...]:
         """What to put before a command for it to run on a node, beside Ray."""
         return ("nsenter", f"--target={self.pids(side)[0]}", "--net", "--pid", "--mount", "--")
 
@@ -107,16 +122,24 @@ def why_not() -> str | None:
 
 
 @contextmanager
-def starting_cluster(network: Network) -> Iterator[Cluster]:
-    """Begin to start both nodes, and end them in the end."""
+def starting_cluster(
+    network: Hosts,
+    settings: Mapping[str, str] | None = None,
+    options: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[Cluster]:
+    """Begin to start all nodes, and end them in the end.
+
+    `settings` are added to their environment, `options` of a name to its `ray start`.
+    """
     with ExitStack() as undo:
         # In /tmp, because the path of a Unix socket may have 107 bytes and Ray's own part of it is long.
         folder = Path(tempfile.mkdtemp(prefix="lab-ray-", dir="/tmp"))
         undo.callback(shutil.rmtree, folder)
-        nodes: dict[Side, subprocess.Popen[bytes]] = {}
-        for side in network.links:
-            nodes[side] = _start_node(network, side, folder)
-            undo.callback(_end, nodes[side])
+        nodes: dict[str, subprocess.Popen[bytes]] = {}
+        for side in network.names:
+            all_settings = {**environment(folder), **(settings or {})}
+            nodes[side] = _start_node(network, side, folder, all_settings, (options or {}).get(side, ()))
+            undo.callback(end_node, nodes[side])
         yield Cluster(network, folder, nodes)
 
 
@@ -132,22 +155,28 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _start_node(network: Network, side: Side, folder: Path) -> subprocess.Popen[bytes]:
-    own_memory: Sequence[str] = ("sh", "-c", OWN_MEMORY, "sh")
-    python = (sys.executable, "-m", "lab.training.node", side, str(folder / "ray"))
+def _start_node(
+    network: Hosts, side: str, folder: Path, settings: Mapping[str, str], options: Sequence[str]
+) -> subprocess.Popen[bytes]:
+    own, seen = folder / side, folder / "ray"
+    own.mkdir()
+    seen.mkdir(exist_ok=True)
+    own_places: Sequence[str] = ("sh", "-c", OWN_PLACES, str(own), str(seen))
+    addresses = network.address(side), network.address("head")
+    python = (sys.executable, "-m", "lab.training.node", side, str(seen), *addresses, *options)
     with (folder / f"{side}.log").open("wb") as log:
         return subprocess.Popen(
-            [*network.run_prefix(side), *NODE, *own_memory, *python],
+            [*network.run_prefix(side), *NODE, *own_places, *python],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=environment(folder),
+            env=settings,
             start_new_session=True,  # Ctrl-C is for us, who then end the nodes
         )
 
 
-def _end(node: subprocess.Popen[bytes]) -> None:
-    """End the first process of the node; unshare waits for it, and it is gone only after all others are."""
+def end_node(node: subprocess.Popen[bytes]) -> None:
+    """Kill the first process of a node; unshare waits for it, and it is gone only after all others are."""
     try:
         with suppress(ProcessLookupError):
             for pid in _children(node.pid):

@@ -29,9 +29,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-Side = Literal["head", "worker"]
+Side = str  # head or worker
 
 ADDRESSES: dict[Side, str] = {"head": "198.51.100.1", "worker": "198.51.100.2"}
 READY_SECONDS = 10.0
@@ -97,13 +96,18 @@ class Network:
     holders: dict[Side, int]  # pids of processes that are in the namespaces
     napi_pids: tuple[int, ...]
 
+    @property
+    def names(self) -> tuple[Side, ...]:
+        """The hosts, the head first."""
+        return tuple(self.links)
+
     def address(self, side: Side) -> str:
         """The address of a host."""
         return ADDRESSES[side]
 
     def run_prefix(self, side: Side) -> tuple[str, ...]:
         """What to put before a command for it to run on a host."""
-        return ("nsenter", f"--net=/proc/{self.holders[side]}/ns/net", "--")
+        return enter(self.holders[side])
 
     def run_delay_seconds(self) -> float:
         """How long the kernel's threads have been ready to run and kept waiting, since they were made."""
@@ -142,15 +146,15 @@ def two_hosts(core: int) -> Iterator[Network]:
     name = f"lab-{uuid.uuid4().hex[:4]}"  # with what follows within 15 characters, also as napi/NAME
     links: dict[Side, str] = {"head": f"{name}h", "worker": f"{name}w"}
     with ExitStack() as undo:
-        holders: dict[Side, int] = {side: undo.enter_context(_namespace()) for side in links}
-        _run("ip", "link", "add", links["head"], "netns", str(holders["head"]), "type", "veth",
-             "peer", "name", links["worker"], "netns", str(holders["worker"]))  # fmt: skip
+        holders: dict[Side, int] = {side: undo.enter_context(namespace()) for side in links}
+        run_command("ip", "link", "add", links["head"], "netns", str(holders["head"]), "type", "veth",
+                    "peer", "name", links["worker"], "netns", str(holders["worker"]))  # fmt: skip
         # The kernel would remove it with the namespaces, some time later.
-        remove = [*_enter(holders["head"]), "ip", "link", "delete", links["head"]]
+        remove = [*enter(holders["head"]), "ip", "link", "delete", links["head"]]
         undo.callback(subprocess.run, remove, check=False, capture_output=True)
         for side, link in links.items():
             set_up = ("unshare", "--mount", "sh", "-c", SET_UP, "sh", link, ADDRESSES[side])
-            _run(*_enter(holders[side]), *set_up)
+            run_command(*enter(holders[side]), *set_up)
         napi_pids = _napi_pids(name)
         for pid in napi_pids:
             os.sched_setaffinity(pid, [core])
@@ -159,7 +163,7 @@ def two_hosts(core: int) -> Iterator[Network]:
 
 
 @contextmanager
-def _namespace() -> Iterator[int]:
+def namespace() -> Iterator[int]:
     """A network namespace, by the pid of a process that does nothing in it."""
     # In a session of its own: after a Ctrl-C it is still needed, to remove the link.
     holder = subprocess.Popen(HOLD, start_new_session=True)
@@ -175,11 +179,13 @@ def _namespace() -> Iterator[int]:
         holder.wait()
 
 
-def _enter(holder: int) -> tuple[str, ...]:
+def enter(holder: int) -> tuple[str, ...]:
+    """What to put before a command for it to run in a namespace."""
     return ("nsenter", f"--net=/proc/{holder}/ns/net", "--")
 
 
-def _run(*command: str) -> None:
+def run_command(*command: str) -> None:
+    """Run a tool; NetworkError says what it said."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NetworkError(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -1,8 +1,8 @@
 """Start one node of Ray in this process and stay: `ray start --block`, with the worker waiting for the head.
 
-    python -m lab.training.node head FOLDER
-    python -m lab.training.node worker FOLDER
+    python -m lab.training.node NAME FOLDER ADDRESS HEAD_ADDRESS [OPTION...]
 
+The node of the name `head` is the head; options are those of `ray start`, and win over those here.
 It is the first process of a pid namespace: when it ends, so does all that the node has started.
 """
 
@@ -14,11 +14,9 @@ import time
 
 from ray.scripts.scripts import start
 
-from lab.training.network import ADDRESSES
-
 GCS_PORT = 6379
 OBJECT_STORE_BYTES = 80_000_000  # the least that Ray takes is 75 MiB
-ON_BOTH = (
+ON_ALL = (
     "--block",
     "--include-log-monitor=false",
     "--num-cpus=1",
@@ -27,22 +25,27 @@ ON_BOTH = (
 ON_HEAD = ("--head", f"--port={GCS_PORT}", "--include-dashboard=false", "--no-monitor")
 
 
-def main(side: str, folder: str) -> None:
+def main(name: str, folder: str, address: str, head_address: str, *options: str) -> None:
     """Does not return."""
-    arguments = [*ON_BOTH, f"--temp-dir={folder}", f'--resources={{"{side}": 1}}']
-    if side == "head":
-        arguments += [*ON_HEAD, f"--node-ip-address={ADDRESSES['head']}"]
+    arguments = [
+        *ON_ALL,
+        f"--temp-dir={folder}",
+        f'--resources={{"{name}": 1}}',
+        f"--node-ip-address={address}",
+    ]
+    if name == "head":
+        arguments += ON_HEAD
     else:
-        arguments += [f"--address={ADDRESSES['head']}:{GCS_PORT}", f"--node-ip-address={ADDRESSES['worker']}"]
-        _wait_for_head()
-    start.main(arguments)
+        arguments += [f"--address={head_address}:{GCS_PORT}"]
+        _wait_for(head_address)
+    start.main([*arguments, *options])
 
 
-def _wait_for_head() -> None:
+def _wait_for(head_address: str) -> None:
     """Ray itself would ask again only after seconds."""
     while True:
         try:
-            socket.create_connection((ADDRESSES["head"], GCS_PORT), timeout=1).close()
+            socket.create_connection((head_address, GCS_PORT), timeout=1).close()
         except OSError:
             time.sleep(0.02)
         else:
