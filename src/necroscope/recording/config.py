@@ -1,4 +1,4 @@
-"""The one configuration file: which tables it may have, and what `[record]` sets."""
+"""The one configuration file: which tables it may have, and what `[record]` and `[fleet]` set."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from necroscope.recording.retention import Budget
 from necroscope.sources.host import read_whole
 
 DEFAULT_CONFIG = Path("/etc/necroscope/config.toml")
-TABLES = ("thresholds", "record")
+TABLES = ("thresholds", "record", "fleet")
 FASTEST_RATE = 10_000
+SHORTEST_EVERY, LONGEST_EVERY = 10.0, 86400.0
+SMALLEST_SPOOL = 1 << 20
+PROFILES = ("events", "never", "all")  # of which time samples are sent
 SHORTEST_SEGMENT, LONGEST_SEGMENT = 2.0, 3600.0
 
 
@@ -27,6 +30,18 @@ class RecordSettings:
     rate: int = 97  # samples a second and core; 0: none
     budget: Budget = field(default_factory=Budget)
     listen: str = ""  # HOST:PORT for Prometheus; empty: nobody listens
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSettings:
+    """What this host sends to the fleet's place, and how it is called there."""
+
+    place: str = ""  # empty: nothing is sent
+    name: str = ""  # empty: the name of the host
+    every_seconds: float = 300.0
+    profiles: str = "events"
+    counters: bool = False
+    spool_bytes: int = 256 << 20
 
 
 def read_config(config: Path | None) -> tuple[Path, dict[str, Any]]:
@@ -54,18 +69,7 @@ def read_config(config: Path | None) -> tuple[Path, dict[str, Any]]:
 
 def load_record_settings(config: Path | None, said: Mapping[str, Any]) -> RecordSettings:
     """The settings in force: the defaults, changed by `[record]`, changed by what the command line said."""
-    path, document = read_config(config)
-    values: dict[str, Any] = {}
-    for name, value in document.get("record", {}).items():
-        if name not in SETTINGS:
-            raise ConfigError(
-                f"{path}: there is no setting 'record.{name}'", hint=f"known: {', '.join(SETTINGS)}"
-            )
-        try:
-            values[name] = SETTINGS[name](str(value))
-        except ValueError as error:
-            raise ConfigError(f"{path}: record.{name}: {error}") from error
-    values |= {name: value for name, value in said.items() if value is not None}
+    values = _values(config, "record", SETTINGS, said)
     default = RecordSettings()
     total = values.get("budget", default.budget.total_bytes)
     age = values.get("age", default.budget.age_seconds)
@@ -75,6 +79,36 @@ def load_record_settings(config: Path | None, said: Mapping[str, Any]) -> Record
         budget=Budget(total, values.get("kept_budget", total // 4), age),
         listen=values.get("listen", default.listen),
     )
+
+
+def load_fleet_settings(config: Path | None, said: Mapping[str, Any]) -> FleetSettings:
+    """The same for `[fleet]`."""
+    values = _values(config, "fleet", FLEET_SETTINGS, said)
+    default = FleetSettings()
+    return FleetSettings(
+        place=values.get("place", default.place),
+        name=values.get("name", default.name),
+        every_seconds=values.get("every", default.every_seconds),
+        profiles=values.get("profiles", default.profiles),
+        counters=values.get("counters", default.counters),
+        spool_bytes=values.get("spool", default.spool_bytes),
+    )
+
+
+def _values(
+    config: Path | None, table: str, known: Mapping[str, Callable[[str], Any]], said: Mapping[str, Any]
+) -> dict[str, Any]:
+    path, document = read_config(config)
+    values: dict[str, Any] = {}
+    for name, value in document.get(table, {}).items():
+        if name not in known:
+            hint = f"known: {', '.join(known)}"
+            raise ConfigError(f"{path}: there is no setting '{table}.{name}'", hint=hint)
+        try:
+            values[name] = known[name](str(value))
+        except ValueError as error:
+            raise ConfigError(f"{path}: {table}.{name}: {error}") from error
+    return values | {name: value for name, value in said.items() if value is not None}
 
 
 def parse_segment(text: str) -> float:
@@ -98,6 +132,51 @@ def parse_listen(text: str) -> str:
     return text
 
 
+def parse_every(text: str) -> float:
+    """The time between two runs of shipping."""
+    seconds = parse_duration(text)
+    if not SHORTEST_EVERY <= seconds <= LONGEST_EVERY:
+        raise ValueError(f"'{text}' is not between {SHORTEST_EVERY:g}s and {LONGEST_EVERY:g}s")
+    return seconds
+
+
+def parse_profiles(text: str) -> str:
+    """Which whole segments are sent."""
+    if text not in PROFILES:
+        raise ValueError(f"'{text}' is not one of {', '.join(PROFILES)}")
+    return text
+
+
+def parse_spool(text: str) -> int:
+    """The size of the spool."""
+    size = parse_size(text)
+    if size < SMALLEST_SPOOL:
+        raise ValueError(f"'{text}' is less than 1MiB")
+    return size
+
+
+def parse_switch(text: str) -> bool:
+    """A TOML boolean, as it is written."""
+    if text not in ("True", "False"):
+        raise ValueError(f"'{text}' is neither true nor false")
+    return text == "True"
+
+
+def parse_place(text: str) -> str:
+    """Where the fleet is. What it means is found out by whoever uses it."""
+    if not text.strip():
+        raise ValueError("it is empty")
+    return text
+
+
+FLEET_SETTINGS: dict[str, Callable[[str], Any]] = {
+    "place": parse_place,
+    "name": parse_place,
+    "every": parse_every,
+    "profiles": parse_profiles,
+    "counters": parse_switch,
+    "spool": parse_spool,
+}
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "segment": parse_segment,
     "rate": parse_rate,

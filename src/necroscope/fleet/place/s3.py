@@ -120,13 +120,19 @@ class S3Place:
 
     def size(self, name: str) -> int | None:
         """How large an object is; None: there is none."""
-        info = self._info(name)
-        return int(info.size) if info else None
+        with self._told():
+            try:
+                with self._files.open_input_file(self._path(name)) as file:  # one request; an info takes two
+                    return int(file.size())
+            except FileNotFoundError:
+                self._look_for_bucket()
+                return None
 
     def modified_us(self, name: str) -> int | None:
         """When an object was written, by the clock of the place; None: there is none."""
-        info = self._info(name)
-        return int(info.mtime_ns) // 1000 if info and info.mtime_ns else None
+        with self._told():
+            info = self._files.get_file_info(self._path(name))
+            return int(info.mtime_ns) // 1000 if info.type == FileType.File and info.mtime_ns else None
 
     def below(self, prefix: str) -> Iterator[Stored]:
         """All objects below a prefix, in the order of their names."""
@@ -155,13 +161,6 @@ class S3Place:
             if not found:
                 self._look_for_bucket()
             return found
-
-    def _info(self, name: str) -> FileInfo | None:
-        with self._told():
-            info = self._files.get_file_info(self._path(name))
-            if info.type == FileType.NotFound:
-                self._look_for_bucket()
-            return info if info.type == FileType.File else None
 
     def _look_for_bucket(self) -> None:
         """Nothing is there: is it the bucket that is missing? One who may not ask sees it when writing."""

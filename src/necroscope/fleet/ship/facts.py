@@ -1,0 +1,42 @@
+"""What a host is made of, as the fleet keeps it: a digest of every section, and one of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from necroscope.audit.snapshot import take_snapshot
+from necroscope.fleet.ship.canonical import canonical, digest_of
+from necroscope.sources.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """All facts at a time. `blobs` are the bytes of the sections by their digests."""
+
+    time_us: int
+    id: str
+    sections: Mapping[str, str]
+    blobs: Mapping[str, bytes]
+
+
+def take_facts(host: Host, time_us: int) -> HostFacts | None:
+    """The facts of a host, without secrets; None where nothing could be read."""
+    facts = {section: found for section, found in take_snapshot(host).facts.items() if found}
+    return facts_of(facts, time_us) if facts else None
+
+
+def facts_of(facts: Mapping[str, Mapping[str, str]], time_us: int) -> HostFacts:
+    """The same from facts by section."""
+    contents = {
+        section: canonical({"section": section, "facts": dict(found)}) for section, found in facts.items()
+    }
+    sections = {section: digest_of(content) for section, content in contents.items()}
+    blobs = {sections[section]: content for section, content in contents.items()}
+    return HostFacts(time_us, digest_of(canonical(sections)), sections, blobs)
+
+
+def hour_of(time_us: int) -> str:
+    """The hour of a time, as names of parts have it."""
+    return f"{datetime.fromtimestamp(time_us // 10**6, UTC):%Y%m%dT%H}"

@@ -1,0 +1,44 @@
+"""The files of a sealed segment that are worth sending: all but perf's own."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Mapping
+from typing import Any
+
+from necroscope.errors import StoreError
+from necroscope.fleet.ship.canonical import digest_of
+from necroscope.fleet.ship.parts import SegmentFile
+from necroscope.recording.seal import PROFILE
+from necroscope.recording.store import CAPTURE, DESCRIPTION, StoredSegment
+
+NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+DIGEST = re.compile(r"[0-9a-f]{64}")
+HINT = "the segment is damaged: remove its folder, or restore it"
+
+
+def files_of(segment: StoredSegment, *, with_samples: bool) -> list[SegmentFile]:
+    """What the description lists, and the description itself. StoreError where one is not as it says."""
+    description = (segment.folder / DESCRIPTION).read_bytes()
+    listed = [_checked(segment, row) for row in segment.description.get("files", ())]
+    wanted = [
+        file
+        for file in listed
+        if not file.name.startswith(CAPTURE) and (with_samples or not file.name.startswith(f"{PROFILE}/"))
+    ]
+    return [SegmentFile(DESCRIPTION, len(description), digest_of(description)), *wanted]
+
+
+def _checked(segment: StoredSegment, row: Mapping[str, Any]) -> SegmentFile:
+    name, size, digest = row["name"], row.get("bytes"), row.get("sha256")
+    path = segment.folder / name
+    if not NAME.fullmatch(name) or not isinstance(size, int) or not DIGEST.fullmatch(str(digest)):
+        raise StoreError(f"{segment.folder / DESCRIPTION} lists a file that cannot be: '{name}'", hint=HINT)
+    try:
+        status = path.lstat()
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}", hint=HINT) from error
+    if not stat.S_ISREG(status.st_mode) or status.st_size != size:
+        raise StoreError(f"{path} is not the file that was sealed", hint=HINT)
+    return SegmentFile(name, size, str(digest))

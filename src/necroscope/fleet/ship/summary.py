@@ -1,0 +1,109 @@
+"""A sealed segment in one row, from its own files alone: the same row whenever it is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+from necroscope import _native
+from necroscope.diagnosis.zombies.recorded_counts import COLUMNS, Count
+from necroscope.diagnosis.zombies.wall import memory_cost
+from necroscope.diagnosis.zombies.zombie_memory import zombie_memory
+from necroscope.errors import StoreError
+from necroscope.findings.core_states import LONGEST_NS, core_letters
+from necroscope.findings.thresholds import Thresholds
+from necroscope.fleet.ship.parts import ToldEvent
+from necroscope.model.fleet.segment_summary import SegmentSummary
+from necroscope.recording.counters import READINGS
+from necroscope.recording.seal import COUNTERS
+from necroscope.recording.store import StoredSegment, has_file
+from necroscope.recording.store_place import not_permitted
+from necroscope.recording.stored_events import read_events
+from necroscope.recording.stretch import labels_of
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount
+from necroscope.sources.reclaim import RECLAIM
+
+SECOND_NS = 10**9
+SATURATED, OTHER = "S", "."
+
+
+def summarise(
+    segment: StoredSegment, host: str, facts: str, thresholds: Thresholds, *, is_clock_right: bool
+) -> tuple[SegmentSummary, list[ToldEvent]]:
+    """The row of a sealed segment and its events. StoreError or CannotLookError where it is damaged."""
+    labels = labels_of(segment)
+    counts = _counts(segment)
+    events = [ToldEvent(one.id, one.utc_ns // 1000, one.event) for one in read_events(segment)]
+    profile = segment.description.get("profile") or {}
+    summary = SegmentSummary(
+        host=host,
+        segment=segment.folder.name,
+        boot_id=segment.boot_id,
+        begin_us=segment.begin_ns // 1000,
+        end_us=segment.end_ns // 1000,
+        recorded_us=_recorded_us(segment),
+        synchronised=is_clock_right,
+        cores=labels.cores_online,
+        samples=int(profile.get("samples") or 0),
+        saturated_core_us=_saturated_core_us(segment, thresholds["core-saturated.kernel_ratio"]),
+        zombies=counts[-1].dying if counts else None,
+        tracked=counts[-1].tracked if counts else None,
+        in_use=counts[-1].in_use if counts else None,
+        wall_level=_wall_level(segment, counts, thresholds["wall.memory_ratio"]) if counts else None,
+        facts=facts,
+        events=dict(Counter(one.event.kind for one in events)),
+    )
+    return summary, events
+
+
+def _recorded_us(segment: StoredSegment) -> int:
+    """What its moments cover. One that comes late leaves a hole, which is not counted."""
+    columns = _table(segment, READINGS, ["time"])
+    times = sorted(set(columns["time"])) if columns else []
+    lengths = (after - before for before, after in pairwise(times))
+    recorded_ns: int = sum(length for length in lengths if length <= LONGEST_NS)
+    return recorded_ns // 1000
+
+
+def _saturated_core_us(segment: StoredSegment, kernel_ratio: float) -> int | None:
+    """Whole seconds in which a core was in the kernel, summed over the cores."""
+    begin_ns = segment.begin_ns - segment.begin_ns % SECOND_NS
+    rules = [(SATURATED, "kernel", kernel_ratio), (OTHER, "any", 0.0)]
+    states = core_letters([segment], begin_ns, segment.end_ns, SECOND_NS, rules)
+    if states.damaged:
+        raise states.damaged[0].error
+    if not states.states:
+        return None
+    return sum(row.count(SATURATED) for row in states.states.values()) * SECOND_NS // 1000
+
+
+def _counts(segment: StoredSegment) -> list[Count]:
+    columns = _table(segment, f"{MEMORY_CGROUPS.id}.parquet", COLUMNS)
+    return list(map(Count, *(columns[name] for name in COLUMNS))) if columns else []
+
+
+def _wall_level(segment: StoredSegment, counts: list[Count], ratio: float) -> int | None:
+    """At so many tracked cgroups zombies take too much memory here; what reads cost is not recorded."""
+    labels, last = labels_of(segment), counts[-1]
+    memory = _table(segment, f"{RECLAIM.id}.parquet", ["total_bytes"])
+    total_bytes = next(reversed(memory["total_bytes"]), None) if memory else None
+    pairs = [(float(one.tracked), float(one.percpu_bytes)) for one in counts if one.percpu_bytes]
+    each = zombie_memory(last.dying, pairs, labels.kernel, labels.cores_possible)
+    count = HierarchyCount("memory", 2, last.tracked, last.in_use, last.dying, "")
+    return memory_cost(count, each, total_bytes, ratio).level
+
+
+def _table(segment: StoredSegment, name: str, columns: list[str]) -> dict[str, list[Any]]:
+    """Columns of a table of the counters; nothing where the segment has no such table."""
+    if not has_file(segment, f"{COUNTERS}/{name}"):
+        return {}
+    path = segment.folder / COUNTERS / name
+    try:
+        found = _native.read_table(path, columns)
+    except PermissionError as error:
+        raise not_permitted(path) from error
+    except OSError as error:
+        hint = "the segment is damaged: remove its folder, or restore it"
+        raise StoreError(f"{path}: {error}", hint=hint) from error
+    return found if all(name in found for name in columns) else {}
