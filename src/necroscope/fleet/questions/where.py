@@ -1,0 +1,166 @@
+"""Do events concentrate, and in what: the question `fleet where`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.fleet.engine.engine import Engine
+from necroscope.fleet.host_facts import UNKNOWN
+from necroscope.fleet.questions.where_cells import Cells, Label, Whole, gather_cells, units_of
+from necroscope.fleet.questions.where_sentences import note_of, sentence_of, unknown_sentence
+from necroscope.fleet.questions.where_told_apart import follow_labels, part_followers, ratio_among_alike
+from necroscope.fleet.questions.where_values import Value, find_values, is_compared, unknown_units
+from necroscope.fleet.statistics.graded_hosts import exact_p
+from necroscope.fleet.statistics.rate_ratios import Ratio, rate_ratio
+from necroscope.fleet.tables.opened import FleetTables
+from necroscope.model.fleet.concentration import Concentration, Standing, Where
+
+UNKNOWN_VALUE = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is asked for."""
+
+    kinds: tuple[str, ...]
+    begin_us: int
+    end_us: int
+    thresholds: Thresholds
+    by: tuple[str, ...] = ()  # these facts only, of any section
+
+
+def ask_where(tables: FleetTables, engine: Engine, kinds: Sequence[str], begin_us: int, end_us: int) -> Where:
+    """All values of all labels in a range of time."""
+    return seek_where(tables, engine, Sought(tuple(kinds), begin_us, end_us, load_thresholds(None)))
+
+
+def seek_where(tables: FleetTables, engine: Engine, sought: Sought) -> Where:
+    """The same with other thresholds, or by some facts only."""
+    cells = gather_cells(tables, engine, sought.kinds, (sought.begin_us, sought.end_us), sought.by)
+    return conclude_where(cells, sought)
+
+
+def conclude_where(cells: Cells, sought: Sought) -> Where:
+    """What the counts say."""
+    thresholds, by = sought.thresholds, sought.by
+    values = find_values(cells, thresholds, by)
+    shown = [
+        value for value in values if value.q is not None and value.q <= thresholds["fleet.false_discovery"]
+    ]
+    leads = part_followers(cells, shown, thresholds)
+    compared = [label for label in cells.labels if is_compared(label, thresholds, by)]
+    follow_labels(cells, leads, compared, thresholds)
+    rows = [
+        _row(cells, sought.kinds, value, shown)
+        for value in sorted(values, key=lambda value: _rank(value, shown))
+    ]
+    everything = units_of(cells, np.zeros(len(cells.host), dtype=np.int64))
+    total = everything.exposed(np.ones(len(everything.episodes), dtype=bool))
+    return Where(
+        kinds=sought.kinds,
+        begin_us=sought.begin_us,
+        end_us=sought.end_us,
+        total=total,
+        tested=sum(value.q is not None for value in values),
+        concentrations=(*rows, *_unknown_rows(cells, compared)),
+        unknown_hosts=len(np.unique(cells.host[~cells.has_facts])),
+        note=note_of(cells, total, values, _too_fine(cells, compared) if not by else []),
+    )
+
+
+def _too_fine(cells: Cells, compared: Sequence[Label]) -> list[str]:
+    """Labels that differ, but from nearly every host to the next."""
+    left_out = [label for label in cells.labels if label not in compared]
+    return [label.fact for label in left_out if len(np.unique(label.codes[label.codes != UNKNOWN])) > 1]
+
+
+def _standing(value: Value, shown: Sequence[Value]) -> Standing:
+    if value not in shown:
+        return Standing.NOT_SHOWN
+    if value.follows:
+        return Standing.FOLLOWS
+    return Standing.CONCENTRATES if value.excess.excess > 0 else Standing.SPARED
+
+
+RANKS = (Standing.CONCENTRATES, Standing.SPARED, Standing.FOLLOWS, Standing.NOT_SHOWN)
+
+
+def _rank(value: Value, shown: Sequence[Value]) -> tuple[int, bool, bool, float, tuple[int, bool, str]]:
+    standing = _standing(value, shown)
+    is_second = any(other.p < value.p for other in value.alike)
+    return RANKS.index(standing), is_second, value.q is None, value.p, value.order
+
+
+def _row(cells: Cells, kinds: Sequence[str], value: Value, shown: Sequence[Value]) -> Concentration:
+    standing = _standing(value, shown)
+    strata = _told_apart_from(value, shown)
+    among = ratio_among_alike(cells, value, strata) if strata is not None else None
+    names = tuple(dict.fromkeys(one.name for one in (*value.same, *value.alike)))
+    row = Concentration(
+        label=value.label.fact,
+        value=value.label.values[value.code],
+        inside=value.inside,
+        outside=value.outside,
+        rate_ratio=value.ratio.value,
+        interval=(value.ratio.low, value.ratio.high),
+        p=value.p,
+        q=value.q,
+        standing=standing,
+        ratio_among_alike=among.value if among else None,
+        interval_among_alike=_interval(among),
+        follows=tuple(lead.name if isinstance(lead, Value) else lead.fact for lead in value.follows),
+        cannot_tell_apart_from=names,
+        sentence="",
+    )
+    return sentence_of(row, kinds)
+
+
+def _interval(ratio: Ratio | None) -> tuple[float, float] | None:
+    return (ratio.low, ratio.high) if ratio and ratio.value is not None else None
+
+
+def _told_apart_from(value: Value, shown: Sequence[Value]) -> Whole | None:
+    """What hosts have to be alike in: whom it follows, or the likeliest that follows it, of another label."""
+    if value not in shown:
+        return None
+    if value.follows:
+        lead = value.follows[0]
+        return lead.codes
+    followers = [
+        other
+        for other in shown
+        if value in other.follows and other.label is not value.label and other not in value.alike
+    ]
+    return followers[0].codes if followers else None
+
+
+def _unknown_rows(cells: Cells, labels: Iterable[Label]) -> Iterable[Concentration]:
+    """Hosts of which a label is not known: told, and not tested."""
+    for label in labels:
+        if not (cells.has_facts & (label.codes == UNKNOWN)).any():
+            continue
+        units, inside = unknown_units(cells, label)
+        if not len(inside) or inside.all():
+            continue
+        ratio = rate_ratio(units.side(inside), units.side(~inside))
+        row = Concentration(
+            label=label.fact,
+            value=UNKNOWN_VALUE,
+            inside=units.exposed(inside),
+            outside=units.exposed(~inside),
+            rate_ratio=ratio.value,
+            interval=(ratio.low, ratio.high),
+            p=exact_p(inside, units.grade, units.exposure),
+            q=None,
+            standing=Standing.NOT_SHOWN,
+            ratio_among_alike=None,
+            interval_among_alike=None,
+            follows=(),
+            cannot_tell_apart_from=(),
+            sentence="",
+        )
+        yield unknown_sentence(row)

@@ -1,0 +1,141 @@
+"""Which value is behind it, which only follows another, and which cannot be told apart.
+
+A value that is a cause goes with the events also among hosts that are alike in everything else. So each is
+looked at among hosts alike in the other: who keeps its excess stands by itself; who loses it follows the
+other; where too few hosts have one without the other, nobody can tell. `drift` does the same; here hosts have
+grades and times.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from necroscope.audit.drift.confounding import Verdict
+from necroscope.findings.thresholds import Thresholds
+from necroscope.fleet.questions.where_cells import Cells, Label, Whole, units_of
+from necroscope.fleet.questions.where_values import Value
+from necroscope.fleet.statistics.graded_hosts import Excess, excess_within
+from necroscope.fleet.statistics.rate_ratios import Ratio, mantel_haenszel_ratio
+
+
+class Left(enum.Enum):
+    """What is left of an excess among hosts that are alike in something."""
+
+    KEEPS = "keeps"
+    WEAK = "weak"  # it is there, but weaker
+    LOSES = "loses"  # it would have shown, and does not
+    UNKNOWN = "unknown"  # too little is left to compare
+
+
+def excess_among_alike(cells: Cells, value: Value, strata: Whole) -> Excess:
+    """The excess of a value among hosts of the same stratum, and of about the same time."""
+    units = units_of(cells, value.codes, strata)
+    own, other = units.codes[:, 0], units.codes[:, 1]
+    exposure = units.exposure - units.exposure.min(initial=0)
+    return excess_within(own == 1, units.grade, other * (int(exposure.max(initial=0)) + 1) + exposure)
+
+
+def ratio_among_alike(cells: Cells, value: Value, strata: Whole) -> Ratio:
+    """The ratio of rates of a value among hosts of the same stratum."""
+    units = units_of(cells, value.codes, strata)
+    side = units.side(np.ones(len(units.codes), dtype=bool))
+    return mantel_haenszel_ratio(units.codes[:, 0] == 1, units.codes[:, 1], side.episodes, side.hours)
+
+
+def what_is_left(cells: Cells, value: Value, strata: Whole, thresholds: Thresholds) -> Left:
+    """What is left of a value's excess among hosts of the same stratum."""
+    within, effect = excess_among_alike(cells, value, strata), value.excess.effect
+    is_same_way = within.excess * effect > 0
+    if within.p <= thresholds["fleet.keeps"]:
+        # The other way round it is not the excess that was found.
+        return Left.KEEPS if is_same_way else Left.LOSES
+    if within.p <= thresholds["fleet.loses"] and is_same_way:
+        return Left.WEAK
+    would_show = abs(effect) * math.sqrt(within.variance) >= thresholds["fleet.would_show"]
+    return Left.LOSES if would_show else Left.UNKNOWN
+
+
+def part_followers(cells: Cells, values: Sequence[Value], thresholds: Thresholds) -> list[Value]:
+    """Those that stand by themselves, of values in order; the others know whom they follow or are alike."""
+    leads: list[Value] = []
+    left = list(values)
+    while left:
+        for value in left:
+            _place(cells, value, leads, thresholds)
+        # One that was only alike to a lead which turned out to follow another is looked at once more.
+        left = [value for value in left if value not in leads and not value.follows and not value.alike]
+    return leads
+
+
+def follow_labels(
+    cells: Cells, leads: Sequence[Value], labels: Sequence[Label], thresholds: Thresholds
+) -> None:
+    """Note at leads which label explains them by all its values together, though by none alone."""
+    for lead in leads:
+        own = {value.label.fact for value in (lead, *lead.same, *lead.alike)}
+        for label in labels:
+            if label.fact not in own and _explains(cells, lead, label, thresholds):
+                _note_follows(lead, label)
+                break
+
+
+def _explains(cells: Cells, lead: Value, label: Label, thresholds: Thresholds) -> bool:
+    within, effect = excess_among_alike(cells, lead, label.codes), lead.excess.effect
+    would_show = abs(effect) * math.sqrt(within.variance) >= thresholds["fleet.would_show_by_label"]
+    return would_show and (within.p > thresholds["fleet.loses"] or within.excess * effect < 0)
+
+
+def _place(cells: Cells, value: Value, leads: list[Value], thresholds: Thresholds) -> None:
+    """Compare a value with the leads so far, and make it one if it stands by itself."""
+    for lead in list(leads):
+        verdict = _verdict(cells, value, lead, thresholds)
+        if verdict is Verdict.FOLLOWS:
+            _note_follows(value, lead)
+            return
+        if verdict is Verdict.LEADS:
+            _note_follows(lead, value)
+            leads.remove(lead)
+        elif verdict is Verdict.ALIKE:
+            _note_alike(value, lead)
+    if not value.alike:
+        leads.append(value)
+
+
+def _verdict(cells: Cells, value: Value, lead: Value, thresholds: Thresholds) -> Verdict:
+    """What the hosts that have one of two without the other say."""
+    own = what_is_left(cells, value, lead.codes, thresholds)
+    its = what_is_left(cells, lead, value.codes, thresholds)
+    is_lost, lead_is_lost = (left in (Left.LOSES, Left.UNKNOWN) for left in (own, its))
+    if not is_lost and not lead_is_lost:
+        return Verdict.APART
+    if not _can_be_told(cells, value, lead, thresholds):
+        return Verdict.ALIKE
+    if Left.KEEPS in (own, its):
+        return Verdict.FOLLOWS if is_lost else Verdict.LEADS
+    if (own is Left.LOSES) == (its is Left.LOSES):
+        return Verdict.ALIKE
+    return Verdict.FOLLOWS if own is Left.LOSES else Verdict.LEADS
+
+
+def _can_be_told(cells: Cells, one: Value, other: Value, thresholds: Thresholds) -> bool:
+    """Whether hosts enough have one of two without the other."""
+    units = units_of(cells, one.codes, other.codes)
+    odd = int((units.codes[:, 0] != units.codes[:, 1]).sum())
+    return min(odd, len(units.codes) - odd) >= thresholds["fleet.discordant"]
+
+
+def _note_alike(one: Value, other: Value) -> None:
+    one.alike.append(other)
+    other.alike.append(one)
+
+
+def _note_follows(value: Value, lead: Value | Label) -> None:
+    """Whoever follows says nothing beyond it, and is alike to nobody."""
+    value.follows.append(lead)
+    for other in value.alike:
+        other.alike.remove(value)
+    value.alike.clear()
