@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from necroscope.cli.times import moment
-from necroscope.errors import NothingRecordedError, NotInstalledError, UsageError
+from necroscope.errors import NothingRecordedError, UsageError
+from necroscope.fleet.packages import needs_packages
 from necroscope.model.event import EVENT_KINDS
 
 if TYPE_CHECKING:
@@ -118,18 +119,6 @@ def open_engine(arguments: argparse.Namespace) -> Iterator[Engine]:
             from necroscope.fleet.engine.local import LocalEngine
 
             yield LocalEngine()
-
-
-@contextmanager
-def needs_packages() -> Iterator[None]:
-    """Say which package is missing, and how to get it."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in {"duckdb", "numpy", "pyarrow", "ray", "scipy"}:
-            raise
-        hint = "pip install ray" if error.name == "ray" else "make fleet, or pip install 'necroscope[fleet]'"
-        raise NotInstalledError(f"this needs the package {error.name}", hint=hint) from error
 
 
 def now_us() -> int:
