@@ -20,6 +20,7 @@ class Elsewhere:
     def __init__(
         self, root: Path, *, fail_at: int | None = None, error: type[BaseException] = Killed
     ) -> None:
+        root.mkdir(parents=True, exist_ok=True)
         self.folder = FolderPlace(root)
         self.address = f"elsewhere:{root}"
         self.fetched: list[str] = []

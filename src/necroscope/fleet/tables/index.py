@@ -24,6 +24,10 @@ ALWAYS = "always"  # the hour of what belongs to no hour
 HOUR_US = 3600 * 10**6
 
 
+class DamagedIndexError(StoreError):
+    """The index is none. What it names is still there."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableFile:
     """One hour of one table."""
@@ -48,6 +52,8 @@ class Index:
     made_us: int = 0
     files: tuple[TableFile, ...] = ()
     rejected: Mapping[str, str] = field(default_factory=dict)  # parts that are none, and why
+    # Files that an index before this one named, and since when that is over: they go an hour later.
+    replaced: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, table: str, begin_us: int, end_us: int) -> list[TableFile]:
         """The files that may have rows of a range of time, in the order of time."""
@@ -85,7 +91,7 @@ def index_bytes(index: Index) -> bytes:
 
 
 def parse_index(content: bytes) -> Index:
-    """The index in an object. StoreError: it is none, or of another version."""
+    """The index in an object. StoreError: it is of another version; DamagedIndexError: it is none."""
     try:
         document: Any = json.loads(content)
         if document["schema"] != SCHEMA:
@@ -93,7 +99,7 @@ def parse_index(content: bytes) -> Index:
                 f"{INDEX}: schema {document['schema']!r}, not {SCHEMA}", hint="a newer necroscope made it"
             )
         files = tuple(TableFile(**file) for file in document["files"])
-        return Index(document["made_us"], files, document["rejected"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return Index(document["made_us"], files, document["rejected"], document.get("replaced", {}))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         hint = "necroscope fleet ingest makes it anew; the tables are not lost"
-        raise StoreError(f"{INDEX} is damaged: {error}", hint=hint) from error
+        raise DamagedIndexError(f"{INDEX} is damaged: {error}", hint=hint) from error

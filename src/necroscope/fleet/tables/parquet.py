@@ -8,6 +8,7 @@ differences and only names have dictionaries. zstd 9 would take twice the time f
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +21,13 @@ DICTIONARY_BYTES = 1 << 24  # the writer's own limit gives up dictionaries in fl
 COMPRESSION_LEVEL = 3
 
 
-def encoded(table: str, rows: pa.Table) -> bytes:
-    """A file of rows, which must have the table's columns and be in its order."""
+def encoded(table: str, rows: pa.Table, stamp: str = "") -> bytes:
+    """A file of rows, which must have the table's columns and be in its order.
+
+    With a stamp its bytes, and so its name, are not those of any other file with the same rows.
+    """
+    if stamp:
+        rows = rows.replace_schema_metadata({"necroscope": stamp})
     sink = io.BytesIO()
     pq.write_table(
         rows,
@@ -39,11 +45,11 @@ def encoded(table: str, rows: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def decoded(table: str, content: bytes) -> pa.Table:
-    """The rows of a file, with the columns that the table has today. ValueError: it is none."""
+def decoded(table: str, content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of a file with the columns of the table, or some of them. ArrowException: it is none."""
     names = [field.name for field in TABLES[table] if pa.types.is_dictionary(field.type)]
-    rows = pq.read_table(pa.BufferReader(content), read_dictionary=names)
-    return conformed(table, rows)
+    rows = pq.read_table(pa.BufferReader(content), columns=columns, read_dictionary=names)
+    return conformed(table, rows) if columns is None else rows
 
 
 def conformed(table: str, rows: pa.Table) -> pa.Table:
@@ -71,6 +77,14 @@ def joined(table: str, pieces: list[pa.Table]) -> pa.Table:
     return rows.unify_dictionaries().combine_chunks()
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece."""
+    array = column.combine_chunks()
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    return pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], column.type)
+
+
 def _encoding(kind: pa.DataType) -> str | None:
     """How values of a type are kept; None: by a dictionary."""
     if kind == pa.int64():
@@ -90,9 +104,7 @@ def _as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 def _sortable(column: pa.ChunkedArray) -> pa.Array:
     """Numbers that sort as the values do; sorting strings would take ten times as long."""
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # an empty one, or one of several chunks that do not fit together
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], column.type)
+    array = one_array(column)
     if pa.types.is_integer(array.type):
         return array
     if not pa.types.is_dictionary(array.type):

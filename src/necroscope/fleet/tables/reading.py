@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import Cache, Wanted, default_cache
 from necroscope.fleet.tables.index import INDEX, Index, TableFile, parse_index
-from necroscope.fleet.tables.opened import FleetTables, tables_in_folder
+from necroscope.fleet.tables.opened import FleetTables
 
 
 def read_tables(place: Place, cache: Cache | None = None) -> FleetTables:
     """The tables as they are now; an empty index where nothing was ingested."""
     content = place.read(INDEX)
     index = parse_index(content) if content is not None else Index()
+    return FleetTables(index, bringing(place, cache))
+
+
+def bringing(place: Place, cache: Cache | None = None) -> Callable[[Sequence[TableFile]], Sequence[Path]]:
+    """How files of a place come to this machine."""
     if isinstance(place, FolderPlace):
-        return tables_in_folder(place.root, index)
+        root = place.root
+        return lambda files: [root / file.name for file in files]
     kept = cache or default_cache()
-
-    def bring(files: Sequence[TableFile]) -> Sequence[Path]:
-        return kept.bring(place, [Wanted(file.name, file.bytes, file.sha256) for file in files])
-
-    return FleetTables(index, bring)
+    return lambda files: kept.bring(place, [Wanted(file.name, file.bytes, file.sha256) for file in files])

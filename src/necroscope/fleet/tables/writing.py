@@ -37,6 +37,7 @@ def write_fleet_tables(folder: Path, tables: Mapping[str, Iterable[pa.Table]]) -
     Rows may come in any order, and are trusted to be there once. It is fastest, and takes the least memory,
     where the tables follow each other in time: an hour that comes again later is read and written again.
     """
+    folder.mkdir(parents=True, exist_ok=True)  # a place itself is never made by those who write to it
     place = FolderPlace(folder)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         files = [

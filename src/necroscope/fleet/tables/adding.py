@@ -1,0 +1,121 @@
+"""New rows into the files of a place: what an hour has and what is new, as a new file beside the old one.
+
+Nothing that is there is changed. Only the index that is written afterwards makes the new files count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from necroscope.errors import StoreError
+from necroscope.fleet.place.place import Place
+from necroscope.fleet.tables.columns import TABLES
+from necroscope.fleet.tables.index import ALWAYS, Index, TableFile, table_file
+from necroscope.fleet.tables.merging import merged
+from necroscope.fleet.tables.parquet import decoded, encoded
+from necroscope.fleet.tables.reading import bringing
+from necroscope.fleet.tables.writing import rows_by_hour
+
+HOURS_AT_ONCE = 4  # each takes the memory of an hour of the fleet
+MOST_FILES = 16  # of a table without hours, before they become one
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Files that take the place of others, and how many rows are new by that."""
+
+    table: str
+    before: tuple[TableFile, ...]
+    after: TableFile | None  # None: nothing changes
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the tables without hours have."""
+
+    facts: frozenset[str]
+    sections: frozenset[str]
+
+
+class Adding:
+    """Adds rows to the tables of a place, a few hours at a time."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._bring: Callable[[Sequence[TableFile]], Sequence[Path]] = bringing(place)
+        self._known: dict[tuple[str, str], frozenset[str]] = {}  # of files, which never change
+
+    def add(self, index: Index, rows: Mapping[str, list[dict[str, Any]]]) -> list[Change]:
+        """Write what becomes of the hours that the rows belong to."""
+        # Where there is a set of facts its sections are known: so they are there first, whatever happens.
+        work = list(self._work(index, rows))
+        changes = [self._add(*one) for one in work if one[0] == "sections"]
+        with ThreadPoolExecutor(HOURS_AT_ONCE) as threads:
+            return changes + list(
+                threads.map(lambda one: self._add(*one), [one for one in work if one[0] != "sections"])
+            )
+
+    def _work(
+        self, index: Index, rows: Mapping[str, list[dict[str, Any]]]
+    ) -> Iterator[tuple[str, str, tuple[TableFile, ...], pa.Table]]:
+        for table, some in rows.items():
+            new = pa.Table.from_pylist(some, schema=TABLES[table])
+            for hour, part in rows_by_hour(table, new):
+                yield table, hour, self._to_merge(index, table, hour), part
+
+    def join(self, table: str, hour: str, before: Sequence[TableFile]) -> Change:
+        """Several files of an hour as one."""
+        return self._add(table, hour, tuple(before), TABLES[table].empty_table())
+
+    def rows(self, file: TableFile, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of a file, or some columns of them. StoreError: it is damaged."""
+        (path,) = self._bring([file])
+        hint = "restore it, or take its entry out of index.json: its hour is lost then"
+        try:
+            content = path.read_bytes()
+            if hashlib.sha256(content).hexdigest() != file.sha256:
+                raise StoreError(f"{file.name} is damaged: its content is not what its name says", hint=hint)
+            return decoded(file.table, content, columns)
+        except OSError as error:
+            raise StoreError(f"{file.name}: {error.strerror}", hint=hint) from error
+        except pa.ArrowException as error:
+            raise StoreError(f"{file.name} is damaged: {error}", hint=hint) from error
+
+    def known(self, index: Index) -> Known:
+        """The ids of all sets of facts and of all sections; one without any fact is in a set alone."""
+        sets = [file for file in index.files if file.table == "fact_sets"]
+        sections = [file for file in index.files if file.table == "sections"]
+        named = [self._ids(file, "section_id") for file in (*sets, *sections)]
+        facts = [self._ids(file, "facts") for file in sets]
+        return Known(frozenset().union(*facts), frozenset().union(*named))
+
+    def _ids(self, file: TableFile, column: str) -> frozenset[str]:
+        key = (file.name, column)
+        if key not in self._known:
+            self._known[key] = frozenset(self.rows(file, [column]).column(column).unique().to_pylist())
+        return self._known[key]
+
+    def _to_merge(self, index: Index, table: str, hour: str) -> tuple[TableFile, ...]:
+        """What the new rows are written together with: of tables without hours nothing, until it is much."""
+        there = tuple(file for file in index.files if (file.table, file.hour) == (table, hour))
+        return there if hour != ALWAYS or len(there) >= MOST_FILES else ()
+
+    def _add(self, table: str, hour: str, before: tuple[TableFile, ...], new: pa.Table) -> Change:
+        rows = merged(table, [*(self.rows(file) for file in before), new])
+        added = rows.num_rows - sum(file.rows for file in before)
+        if not rows.num_rows or (not added and len(before) == 1):
+            return Change(table, before, None, 0)
+        # No two files are ever the same: one that is removed as outdated cannot have become current again.
+        content = encoded(table, rows, stamp=secrets.token_hex(8))
+        file = table_file(table, hour, content, rows.num_rows)
+        self._place.write(file.name, content)
+        return Change(table, before, file, added)

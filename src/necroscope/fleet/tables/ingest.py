@@ -1,0 +1,196 @@
+"""What hosts have shipped, into tables: `necroscope fleet ingest`.
+
+Parts are read from all inboxes and checked; their rows go into new files of the hours they belong to; then
+one index takes the place of the other. A part is removed only when an index that was read from the place has
+its rows. So a kill at any moment loses nothing: what was not removed is read again, and a row that is there
+already is not added. Two at once cannot be: see `claim`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from necroscope.errors import StoreError
+from necroscope.fleet.place.place import Place, Stored
+from necroscope.fleet.tables.adding import Adding, Change, Known
+from necroscope.fleet.tables.claim import Claim, claimed
+from necroscope.fleet.tables.dropping import blobs_beyond, hours_beyond, outdated_files, remove_all
+from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, waiting_parts
+from necroscope.fleet.tables.index import (
+    HOUR_US,
+    INDEX,
+    DamagedIndexError,
+    Index,
+    index_bytes,
+    parse_index,
+)
+from necroscope.fleet.tables.index_anew import index_of_tables
+from necroscope.fleet.tables.parts import Part
+from necroscope.model.fleet.ingested import Ingested, Removed
+
+READ_AT_ONCE = 16
+MOST_REJECTED = 1000  # are named in the index
+EARLIEST_US = 1_577_836_800 * 10**6  # 2020: no clock that is right was before
+
+
+def ingest(
+    place: Place,
+    keep_us: int | None = None,
+    wait_seconds: float = 300.0,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Ingested:
+    """One round over all inboxes; `tell` hears how many parts are done.
+
+    StoreHeldError: another ingest is at work for longer than we wait. PlaceError: the place is away. Whatever
+    is raised, nothing is lost.
+    """
+    began = time.monotonic()
+    with claimed(place, wait_seconds) as claim, ThreadPoolExecutor(READ_AT_ONCE) as threads:
+        work = _Round(place, claim, threads)
+        waiting = waiting_parts(place, threads)
+        done = 0
+        for batch in batches(waiting):
+            work.take_in(batch)
+            done += len(batch)
+            tell(done, len(waiting))
+        work.forget_rejected({stored.name for stored in waiting})
+        work.drop(keep_us)
+        return replace(work.result, seconds=round(time.monotonic() - began, 3))
+
+
+class _Round:
+    """The index as it was read from the place last, and what was done so far."""
+
+    def __init__(self, place: Place, claim: Claim, threads: ThreadPoolExecutor) -> None:
+        self._place, self._claim, self._threads = place, claim, threads
+        self._adding = Adding(place)
+        self.result = Ingested()
+        self._index = self._open()
+
+    def take_in(self, stored: Sequence[Stored]) -> None:
+        """Some parts into the tables; then they are removed from their inboxes."""
+        known = self._adding.known(self._index)
+        batch = read_batch(self._place, stored, known.sections, self._threads)
+        changes = self._adding.add(self._index, _rows(batch, known))
+        names = {one.name for one in stored}
+        rejected = {name: why for name, why in self._index.rejected.items() if name not in names}
+        self._put(_changed(self._index, changes, {**rejected, **batch.rejected}, self._claim.now_us))
+        parts = remove_all(self._place, [part.name for part in batch.parts], self._threads)
+        self._count(batch, changes, parts)
+
+    def forget_rejected(self, waiting: set[str]) -> None:
+        """What is not in any inbox any more needs not be told."""
+        rejected = {
+            name: why
+            for name, why in self._index.rejected.items()
+            if name in waiting or (name.startswith("tables/") and self._place.size(name) is not None)
+        }
+        self._put(replace(self._index, rejected=rejected))
+
+    def drop(self, keep_us: int | None) -> None:
+        """Hours that are too old leave the index; what no index names is removed."""
+        now_us = self._claim.now_us
+        old = hours_beyond(self._index, keep_us, now_us) if keep_us is not None else []
+        outdated = outdated_files(self._place, self._index, now_us)
+        blobs = []
+        if keep_us is not None:
+            blobs = blobs_beyond(outdated, self._place, self._adding, self._index, now_us - keep_us)
+        blobs_removed = remove_all(self._place, blobs, self._threads)  # first: the file says which
+        files_removed = remove_all(self._place, outdated, self._threads)
+        gone = {file.name: now_us for file in old}
+        self._put(
+            replace(
+                self._index,
+                files=tuple(file for file in self._index.files if file.name not in gone),
+                replaced={
+                    name: since
+                    for name, since in {**self._index.replaced, **gone}.items()
+                    if name not in outdated
+                },
+            )
+        )
+        removed = replace(self.result.removed, hours=len(old), files=files_removed, blobs=blobs_removed)
+        self.result = replace(self.result, removed=removed)
+
+    def _open(self) -> Index:
+        content = self._place.read(INDEX)
+        try:
+            if content is not None:
+                return parse_index(content)
+            if next(iter(self._place.below("tables/")), None) is None:
+                return Index()
+        except DamagedIndexError:
+            pass
+        self.result = replace(self.result, made_anew=True)
+        self._index = Index()
+        self._put(index_of_tables(self._place, self._adding, self._claim.now_us))
+        return self._index
+
+    def _put(self, index: Index) -> None:
+        """Let an index take the place of the one before, and see that it did."""
+        if index == self._index:
+            return
+        content = index_bytes(replace(index, made_us=time.time_ns() // 1000))
+        self._claim.confirm()
+        self._place.write(INDEX, content)
+        if self._place.read(INDEX) != content:
+            hint = "nothing is lost: what hosts have sent stays until it is in the tables"
+            raise StoreError(f"{INDEX} is not what was written: somebody else writes it", hint=hint)
+        self._index = parse_index(content)
+
+    def _count(self, batch: Batch, changes: Sequence[Change], removed: int) -> None:
+        added = Counter(self.result.added) + Counter(
+            {table: sum(one.added for one in changes if one.table == table) for table in _tables(changes)}
+        )
+        odd = Counter(part.host for part in batch.parts if _has_odd_time(part, self._claim.now_us))
+        self.result = replace(
+            self.result,
+            parts=self.result.parts + len(batch.parts),
+            added=dict(added),
+            rejected={**self.result.rejected, **batch.rejected},
+            odd_times=dict(Counter(self.result.odd_times) + odd),
+            hours_written=self.result.hours_written + sum(one.after is not None for one in changes),
+            removed=Removed(parts=self.result.removed.parts + removed),
+        )
+
+
+def _rows(batch: Batch, known: Known) -> Mapping[str, list[dict[str, Any]]]:
+    """All rows of a batch by table; of tables without hours only those that are not there yet."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for part in batch.parts:
+        for table, some in part.rows.items():
+            rows.setdefault(table, []).extend(some)
+    if "fact_sets" in rows:
+        rows["fact_sets"] = [row for row in rows["fact_sets"] if row["facts"] not in known.facts]
+        rows["sections"] = [row for some in batch.sections.values() for row in some]
+    return rows
+
+
+def _changed(index: Index, changes: Sequence[Change], rejected: Mapping[str, str], now_us: int) -> Index:
+    real = [change for change in changes if change.after is not None]
+    before = {file.name for change in real for file in change.before}
+    files = [file for file in index.files if file.name not in before]
+    files += [change.after for change in real if change.after is not None]
+    return replace(
+        index,
+        files=tuple(sorted(files, key=lambda file: file.name)),
+        rejected=dict(sorted(rejected.items())[:MOST_REJECTED]),
+        replaced={**index.replaced, **dict.fromkeys(before, now_us)},
+    )
+
+
+def _tables(changes: Sequence[Change]) -> set[str]:
+    return {change.table for change in changes}
+
+
+def _has_odd_time(part: Part, now_us: int) -> bool:
+    """Whether a segment's clock is in doubt: not synchronised, an hour ahead, or years behind."""
+    times = [row["begin_us"] for row in part.rows.get("segments", ())]
+    return bool(times) and (
+        not part.is_synchronised or max(times) > now_us + HOUR_US or min(times) < EARLIEST_US
+    )

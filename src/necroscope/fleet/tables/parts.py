@@ -1,0 +1,133 @@
+"""What a host has told, part by part: checked, and as rows of tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from necroscope.fleet.tables.checking import checked_row
+from necroscope.fleet.tables.segments_brought import is_inside, is_plain
+from necroscope.model.event import EVENT_KINDS
+
+SCHEMA = 1
+PART = re.compile(r"hosts/(?P<host>[^/]+)/inbox/(?P<name>[^/]+)-(?P<digest>[0-9a-f]{16})\.json")
+SHA256 = re.compile(r"[0-9a-f]{64}")
+LARGEST_BYTES = 32 << 20
+Rows = dict[str, list[dict[str, Any]]]
+
+
+class RejectedError(Exception):
+    """Something in an inbox is no part that we can read. It says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows by table; and of facts the sections, whose own facts are in blobs of the host."""
+
+    name: str
+    host: str
+    rows: Rows
+    sections: Mapping[str, str] = field(default_factory=dict)  # section: id
+    is_synchronised: bool = True
+
+
+def canonical(document: Any) -> bytes:
+    """JSON that is always the same for the same content."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def part_order(name: str) -> str:
+    """By the time that a part's name has, whatever its host: hours come one after the other."""
+    _, _, rest = name.rpartition("/")
+    return rest.partition("-")[2]
+
+
+def parse_part(name: str, content: bytes) -> Part:
+    """The part that is in an object. RejectedError: it is none."""
+    match = PART.fullmatch(name)
+    if not match or not is_plain(match["host"]):
+        raise RejectedError("its name is not that of a part")
+    if hashlib.sha256(content).hexdigest()[:16] != match["digest"]:
+        raise RejectedError("its content is not what its name says: it is damaged")
+    try:
+        document = json.loads(content)
+        if document["schema"] != SCHEMA:
+            raise RejectedError(f"schema {document['schema']!r}, not {SCHEMA}: a newer necroscope sent it")
+        if document["host"] != match["host"]:
+            raise RejectedError(f"it speaks of another host: {str(document['host'])[:100]!r}")
+        read = READERS.get(document["kind"])
+        if read is None:
+            raise RejectedError(f"a part of an unknown kind: {str(document['kind'])[:50]!r}")
+        return read(name, document)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        missing = "it has no " if isinstance(error, KeyError) else ""
+        raise RejectedError(f"{missing}{error}") from error
+
+
+def parse_section(section: str, section_id: str, content: bytes | None) -> list[dict[str, Any]]:
+    """The facts of a section from its blob, as rows. RejectedError: it is none, or not there."""
+    if content is None:
+        raise RejectedError(f"the facts of its section '{section}' are not there")
+    if hashlib.sha256(content).hexdigest() != section_id:
+        raise RejectedError(f"the facts of its section '{section}' are damaged")
+    try:
+        document = json.loads(content)
+        if document["section"] != section:
+            raise RejectedError(f"the facts of its section '{section}' are of another")
+        return [
+            checked_row("sections", {"section_id": section_id, "name": name, "value": value})
+            for name, value in document["facts"].items()
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RejectedError(f"the facts of its section '{section}' are none: {error}") from error
+
+
+def _segment(name: str, document: Mapping[str, Any]) -> Part:
+    whole = {"host": document["host"], **document["segment"]}
+    if not is_plain(str(whole.get("segment"))):
+        raise ValueError(f"{str(whole.get('segment'))[:100]!r} is not the name of a segment")
+    counts = {kind.replace("-", "_"): document["counts"].get(kind, 0) for kind in EVENT_KINDS}
+    segment = checked_row("segments", {**whole, **counts})
+    its = {column: segment[column] for column in ("host", "boot_id", "segment", "facts")}
+    events = [checked_row("events", {**event, **its}) for event in document["events"]]
+    is_synchronised = segment["synchronised"] is not False
+    return Part(name, document["host"], {"segments": [segment], "events": events}, {}, is_synchronised)
+
+
+def _facts(name: str, document: Mapping[str, Any]) -> Part:
+    sections = document["sections"]
+    facts = document["facts"]
+    if hashlib.sha256(canonical(sections)).hexdigest() != facts:
+        raise ValueError("its sections are not those of its facts")
+    if bad := [one for one in sections.values() if not SHA256.fullmatch(one)]:
+        raise ValueError(f"{bad[0][:100]!r} is not the id of a section")
+    sets = [
+        checked_row("fact_sets", {"facts": facts, "section": section, "section_id": section_id})
+        for section, section_id in sections.items()
+    ]
+    return Part(
+        name, document["host"], {"facts": [checked_row("facts", document)], "fact_sets": sets}, sections
+    )
+
+
+def _files(name: str, document: Mapping[str, Any]) -> Part:
+    if not is_plain(document["segment"]):
+        raise ValueError(f"{document['segment'][:100]!r} is not the name of a segment")
+    rows = [checked_row("files", {**document, **file}) for file in document["files"]]
+    for row in rows:
+        if not is_inside(row["name"]):
+            raise ValueError(f"a file '{row['name'][:100]}' would lie outside of its segment")
+        if not SHA256.fullmatch(row["sha256"] or "") or (row["bytes"] or 0) < 0:
+            raise ValueError(f"the file {row['name'][:100]} is not told by size and sha256")
+    return Part(name, document["host"], {"files": rows})
+
+
+READERS: dict[str, Callable[[str, Mapping[str, Any]], Part]] = {
+    "segment": _segment,
+    "facts": _facts,
+    "files": _files,
+}
