@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from necroscope.exporter.exposition import render
 from necroscope.exporter.families import FAMILIES
 from necroscope.exporter.meter import Meter
 from necroscope.model.event import Event
-from necroscope.recording.status import OwnCost, Status
+from necroscope.recording.status import OwnCost, ShipStatus, Status
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
@@ -41,6 +42,7 @@ STATUS = Status(
     gaps=1,
     gap_seconds=1.25e-7,
     costs=(OwnCost("recorder", 1.5, 40 << 20), OwnCost("perf", 0.25, 14 << 20)),
+    ship=ShipStatus(sent=7, given_up=2, failures=1, waiting=3, last_success_us=1_776_247_331_500_000),
 )
 
 
@@ -90,6 +92,17 @@ def test_the_recorder_itself() -> None:
     assert values["necroscope_store_writable"] == values["necroscope_profiling"] == 1
     assert values["necroscope_capture_gap_seconds_total"] == 1.25e-7
     assert families["necroscope_own_cpu_seconds_total"].values == {("recorder",): 1.5, ("perf",): 0.25}
+    shipped = {
+        name.removeprefix("necroscope_ship_"): value for name, value in values.items() if "_ship_" in name
+    }
+    assert (shipped.pop("seconds_since_success") or 0) > 0
+    assert shipped == {"waiting_parts": 3, "sent_parts_total": 7, "dropped_parts_total": 2, "errors_total": 1}
+
+
+def test_what_is_not_shipped_has_no_series() -> None:
+    assert "necroscope_ship_" not in render(full_meter(), replace(STATUS, ship=None))
+    never = replace(STATUS, ship=ShipStatus())
+    assert "necroscope_ship_seconds_since_success" not in render(full_meter(), never)
 
 
 def test_without_anything_seen_there_is_no_number_made_up() -> None:

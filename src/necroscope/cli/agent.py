@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from necroscope.cli.agent_shipping import AgentShipping
 from necroscope.cli.signals import Asked
 from necroscope.errors import NecroscopeError, UsageError
 from necroscope.exporter.exposition import render
@@ -25,7 +25,7 @@ from necroscope.profiles.kallsyms import save_kallsyms
 from necroscope.profiles.recovery import recover_captures
 from necroscope.profiles.segment_capture import SegmentCapture
 from necroscope.recording.bell import Bell
-from necroscope.recording.config import RecordSettings
+from necroscope.recording.config import FleetSettings, RecordSettings
 from necroscope.recording.flight import FlightMemory
 from necroscope.recording.log_clock import LogClock
 from necroscope.recording.look_back import look_back
@@ -61,6 +61,7 @@ class Orders:
     keep_capture: bool
     perf: str
     say: Callable[[str], None]  # tells a person
+    fleet: Callable[[], FleetSettings] = FleetSettings  # the same; by itself nothing is shipped
 
 
 class Agent:
@@ -82,6 +83,7 @@ class Agent:
         self._profiling = ""  # how samples were taken last
         self._told: dict[str, str] = {}
         self._sealer = Sealer(self._seal_command())
+        self._shipping = AgentShipping(orders.host, orders.store, orders.config, orders.fleet)
         # A flight's memory comes as one piece, which must not be given up.
         most_bytes = MOST_FLIGHT_BYTES if orders.flight else MOST_WAITING_BYTES
         self._writer = Writer(most_bytes, make_room=self._make_room)
@@ -108,6 +110,7 @@ class Agent:
             self._output = kind(workshop, self._settings.segment_seconds)
             self._recorder.run(first, self._output, self._orders.seconds)
         self._bell.close()
+        self._shipping.finish()
         # What the disk has not taken until now is lost.
         look = self._look()
         self.status = replace(look, frames_dropped=look.frames_dropped + look.frames_waiting)
@@ -160,6 +163,7 @@ class Agent:
             self._say(f"{event.kind}: {event.text}")
         self._tell("the store", self._writer.error)
         self._tell("sealing", self._sealer.error)
+        self._shipping.tick(self._tell)
         if self._capture:
             self._tell("samples", self._capture.error)
             self._tell("left out of the samples", "; ".join(self._capture.left_out))
@@ -183,6 +187,7 @@ class Agent:
     def _reload(self) -> None:
         try:
             settings, thresholds = self._orders.settings(), load_thresholds(self._orders.config)
+            self._shipping.load()
         except NecroscopeError as error:
             self._say(f"the configuration is not reloaded: {error.what}")
             return
@@ -211,6 +216,8 @@ class Agent:
             OwnCost("recorder", time.process_time(), _resident_bytes(os.getpid())),
             OwnCost("sealing", sealer.cpu_seconds, _resident_bytes(sealer.child_pid)),
         ]
+        if shipper := self._shipping.shipper:
+            costs.append(OwnCost("shipping", shipper.cpu_seconds, _resident_bytes(shipper.child_pid)))
         if capture:
             costs.append(OwnCost("perf", capture.cpu_seconds(), capture.resident_bytes()))
         return Status(
@@ -229,6 +236,7 @@ class Agent:
             gap_seconds=self._recorder.gap_seconds,
             costs=tuple(costs),
             sealing_error=sealer.error,
+            ship=self._shipping.status,
         )
 
     @contextmanager
@@ -250,11 +258,6 @@ class Agent:
             yield
         finally:
             server.close()
-
-
-def host_name(host: Host) -> str:
-    """The name under which a host's segments are kept."""
-    return host.name() or platform.node()
 
 
 def _labels(first: Moment) -> Labels:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from necroscope.cli.agent import Agent, Orders, host_name
+from necroscope.cli.agent import Agent, Orders
 from necroscope.cli.screen import note
 from necroscope.cli.signals import signals
 from necroscope.cli.watching import stopping
@@ -19,6 +19,7 @@ from necroscope.recording.config import LONGEST_SEGMENT, load_record_settings
 from necroscope.recording.lock import held
 from necroscope.recording.sampler import Progress
 from necroscope.recording.store import Store, StoredSegment, read_segment
+from necroscope.recording.store_place import host_name
 from necroscope.remedies.verification.windows import SECOND_NS, Window, recorded_seconds
 from necroscope.sources.host import Host
 

@@ -13,18 +13,26 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.agent import Agent, Orders, host_name
+from necroscope.cli.agent import Agent, Orders
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, argument, duration, folder
 from necroscope.cli.finding_text import finding_document
 from necroscope.cli.screen import Screen, note
 from necroscope.cli.signals import signals
 from necroscope.findings.capture_gap import recorder_findings
-from necroscope.recording.config import load_record_settings, parse_listen, parse_rate, parse_segment
+from necroscope.recording.config import (
+    load_fleet_settings,
+    load_record_settings,
+    parse_listen,
+    parse_place,
+    parse_rate,
+    parse_segment,
+)
 from necroscope.recording.lock import held
 from necroscope.recording.quantities import parse_size
 from necroscope.recording.status import Status
 from necroscope.recording.store import Store
+from necroscope.recording.store_place import host_name
 from necroscope.sources.host import Host
 
 
@@ -44,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--age", type=duration, help="older segments are removed (default 7d)")
     parser.add_argument(
         "--listen", type=argument(parse_listen), metavar="HOST:PORT", help="serve /metrics there"
+    )
+    parser.add_argument(
+        "--fleet",
+        type=argument(parse_place),
+        metavar="PLACE",
+        help="ship summaries and events there: a folder or s3://BUCKET/PREFIX (docs/shipping.md)",
     )
     parser.add_argument(
         "--flight", action="store_true", help="keep all in memory, and write only when an event fires"
@@ -73,6 +87,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         keep_capture=arguments.keep_perf_data,
         perf=arguments.perf,
         say=note,
+        fleet=lambda: load_fleet_settings(arguments.config, {"place": arguments.fleet}),
     )
     where = Store(arguments.store).host_folder(host_name(host))
     with signals() as asked, held(where):
@@ -106,4 +121,6 @@ def _text(screen: Screen, where: Path, status: Status) -> str:
         holes = "1 hole" if status.gaps == 1 else f"{status.gaps} holes"
         lines.append(f"{holes}, {status.gap_seconds:.1f} s in all: necroscope events")
     lines += [error for error in (status.store_error, status.profiling_error) if error]
+    if status.ship and status.ship.error:
+        lines.append(f"{status.ship.waiting} parts wait to be shipped: {status.ship.error}")
     return "\n".join(screen.wrap(line) for line in lines)

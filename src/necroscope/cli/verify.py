@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.agent import host_name
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, duration, folder
 from necroscope.cli.damaged import tell_damaged
@@ -35,6 +34,7 @@ from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.verdict import Verdict, Verification
 from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Store, StoredSegment
+from necroscope.recording.store_place import host_name
 from necroscope.remedies.record.fixes import find_fix, read_fixes
 from necroscope.remedies.record.verdicts import keep_verdict
 from necroscope.remedies.transaction.ways_out import our_command

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 
 from necroscope import __version__
 from necroscope.exporter.families import FAMILIES, Family, Sample
 from necroscope.exporter.meter import Meter
-from necroscope.recording.status import Status
+from necroscope.recording.status import ShipStatus, Status
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
@@ -45,9 +46,22 @@ def status_samples(status: Status) -> Iterator[Sample]:
     }
     for name, value in values.items():
         yield Sample(f"necroscope_{name}", (), value)
+    if status.ship:
+        yield from _ship_samples(status.ship)
     for cost in status.costs:
         yield Sample("necroscope_own_cpu_seconds_total", (cost.part,), cost.cpu_seconds)
         yield Sample("necroscope_own_resident_bytes", (cost.part,), cost.resident_bytes)
+
+
+def _ship_samples(ship: ShipStatus) -> Iterator[Sample]:
+    yield Sample("necroscope_ship_waiting_parts", (), ship.waiting)
+    yield Sample("necroscope_ship_sent_parts_total", (), ship.sent)
+    yield Sample("necroscope_ship_dropped_parts_total", (), ship.given_up)
+    yield Sample("necroscope_ship_errors_total", (), ship.failures)
+    if ship.last_success_us:
+        yield Sample(
+            "necroscope_ship_seconds_since_success", (), max(time.time() - ship.last_success_us / 1e6, 0.0)
+        )
 
 
 def _head(family: Family) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from necroscope.recording.child import Child, Ended
 
 LONGEST_PAUSE_SECONDS = 60.0
 STUCK_SECONDS = 600.0
@@ -35,8 +33,7 @@ class Sealer:
         self.cpu_seconds = 0.0
         self.error = ""
         self._queue: deque[_Waiting] = deque()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._began = 0.0
+        self._child = Child()
 
     @property
     def waiting(self) -> int:
@@ -46,7 +43,7 @@ class Sealer:
     @property
     def child_pid(self) -> int | None:
         """The child at work."""
-        return self._child.pid if self._child else None
+        return self._child.pid
 
     def add(self, folder: Path) -> None:
         """Seal this segment when its turn comes."""
@@ -55,7 +52,7 @@ class Sealer:
     def tick(self) -> None:
         """See to the child at work, and start the next."""
         if self._is_working():
-            if time.monotonic() - self._began > STUCK_SECONDS and self._child:
+            if self._child.age_seconds > STUCK_SECONDS:
                 self._child.kill()
         elif self._queue and time.monotonic() >= self._queue[0].not_before:
             self._start(self._queue[0].folder)
@@ -65,47 +62,32 @@ class Sealer:
         end = time.monotonic() + timeout_seconds
         attempts = len(self._queue)
         while (self._is_working() or (self._queue and attempts)) and time.monotonic() < end:
-            if self._child is None:
+            if self._child.pid is None:
                 attempts -= 1
                 self._start(self._queue[0].folder)
             else:
-                with suppress(subprocess.TimeoutExpired):
-                    self._child.wait(max(end - time.monotonic(), 0))
+                self._child.wait(end - time.monotonic())
 
     def _is_working(self) -> bool:
-        if self._child and self._child.poll() is not None:
-            self._finish(self._child)
-        return self._child is not None
+        if ended := self._child.ended():
+            self._finish(ended)
+        return self._child.pid is not None
 
     def _start(self, folder: Path) -> None:
         try:
-            # In a session of its own: a Ctrl-C at the terminal is meant for the recorder.
-            self._child = subprocess.Popen(
-                [*self.command, str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            self._child.start([*self.command, str(folder)])
         except OSError as error:
             self._put_off(f"cannot start the sealing child: {error.strerror}")
-        self._began = time.monotonic()
 
-    def _finish(self, child: subprocess.Popen[bytes]) -> None:
-        answer = child.stdout.read() if child.stdout else b""  # a line; it has ended
-        code = child.wait()
-        self._child = None
-        document = _parsed(answer)
-        self.cpu_seconds += document.get("cpu_seconds", 0.0)
-        self.store_bytes = document.get("store_bytes", self.store_bytes)
-        error = document.get("error") or {}
-        what = error.get("what") or f"the sealing child ended with {code}"
-        if code == 0:
+    def _finish(self, ended: Ended) -> None:
+        self.cpu_seconds += ended.document.get("cpu_seconds", 0.0)
+        self.store_bytes = ended.document.get("store_bytes", self.store_bytes)
+        if ended.code == 0:
             self._queue.popleft()
             self.sealed += 1
             self.error = ""
         else:
-            self._put_off(what)
+            self._put_off(ended.why("sealing"))
 
     def _put_off(self, why: str) -> None:
         """Another one may be sealed meanwhile; this one can be read all the same."""
@@ -114,12 +96,3 @@ class Sealer:
         waiting.not_before = time.monotonic() + min(2.0**waiting.failures, LONGEST_PAUSE_SECONDS)
         waiting.failures = min(waiting.failures + 1, 10)
         self._queue.append(waiting)
-
-
-def _parsed(answer: bytes) -> dict[str, Any]:
-    """What a child printed; nothing where it was killed in the middle of it."""
-    try:
-        document = json.loads(answer)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}

@@ -9,9 +9,22 @@ from dataclasses import dataclass
 class OwnCost:
     """What one part of the recorder took since it began."""
 
-    part: str  # recorder, perf, sealing
+    part: str  # recorder, perf, sealing, shipping
     cpu_seconds: float
     resident_bytes: int  # now; 0 where it does not run
+
+
+@dataclass(frozen=True, slots=True)
+class ShipStatus:
+    """How shipping to the fleet goes. Counters count from the recorder's start."""
+
+    sent: int = 0  # parts
+    given_up: int = 0
+    failures: int = 0
+    waiting: int = 0  # parts in the spool, as of the last run
+    last_success_us: int = 0  # when all had arrived, UTC; 0: not known
+    error: str = ""  # why not all has arrived; empty: it has
+    problems: str = ""  # what cannot be sent at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +46,4 @@ class Status:
     gap_seconds: float
     costs: tuple[OwnCost, ...]
     sealing_error: str = ""  # why closed segments cannot be made columnar now
+    ship: ShipStatus | None = None  # None: nothing is shipped

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import grp
 import os
+import platform
 import stat
 from pathlib import Path
 
 from necroscope.errors import CannotLookError, StoreError
+from necroscope.sources.host import Host
 
 SYSTEM_STORE = Path("/var/lib/necroscope")
 
@@ -23,6 +25,11 @@ def default_store() -> Path:
     except RuntimeError as error:  # neither HOME nor an entry in /etc/passwd
         hint = "--store names a folder, or HOME does"
         raise StoreError("this user has no home folder where recordings could be", hint=hint) from error
+
+
+def host_name(host: Host) -> str:
+    """The name under which a host's segments are kept."""
+    return host.name() or platform.node()
 
 
 def store_of_root(store: Path) -> Path | None:

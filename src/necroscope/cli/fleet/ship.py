@@ -78,10 +78,10 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _wish(arguments: argparse.Namespace, settings: FleetSettings) -> Wish:
-    from necroscope.cli.agent import host_name
     from necroscope.findings.thresholds import load_thresholds
     from necroscope.fleet.ship.staging import Wish
     from necroscope.recording.store import Store, safe_name
+    from necroscope.recording.store_place import host_name
     from necroscope.sources.host import Host
 
     host = Host(arguments.root)

@@ -12,7 +12,7 @@ from necroscope.errors import PlaceError
 AWS_ERROR = re.compile(
     r"AWS Error (?P<name>[A-Z_]+).*? during (?P<operation>\w+) operation: (?P<why>.*)", re.S
 )
-REQUEST_ID = re.compile(r" ?\(Request ID: [^)]*\)")
+CHANGING = re.compile(r" ?\(Request ID: [^)]*\)| after \d+ ms")  # a failure that lasts is told once
 CREDENTIALS = (
     "credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or the instance's role"
 )
@@ -77,5 +77,5 @@ def place_error(address: str, bucket: str, text: str) -> PlaceError:
 
 def _why(text: str) -> str:
     found = AWS_ERROR.search(text)
-    why = REQUEST_ID.sub("", found["why"] if found else text)
+    why = CHANGING.sub("", found["why"] if found else text)
     return why.rpartition("Details: ")[2].strip().rstrip(".")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from necroscope.audit.snapshot import take_snapshot
 from necroscope.fleet.ship.canonical import canonical, digest_of
 from necroscope.sources.host import Host
 
@@ -23,6 +22,8 @@ class HostFacts:
 
 def take_facts(host: Host, time_us: int) -> HostFacts | None:
     """The facts of a host, without secrets; None where nothing could be read."""
+    from necroscope.audit.snapshot import take_snapshot  # once an hour, and a third of all imports
+
     facts = {section: found for section, found in take_snapshot(host).facts.items() if found}
     return facts_of(facts, time_us) if facts else None
 

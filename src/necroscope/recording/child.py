@@ -1,0 +1,85 @@
+"""A short-lived child of the recorder that does the heavy work and prints one JSON object."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended: its exit code, and what it printed; nothing where it was killed in the middle."""
+
+    code: int
+    document: Mapping[str, Any]
+
+    def why(self, what: str) -> str:
+        """The error it told of, or that it ended with a code."""
+        error = self.document.get("error")
+        told = error.get("what") if isinstance(error, dict) else None
+        return str(told or f"the {what} child ended with {self.code}")
+
+
+class Child:
+    """One child at a time. Nothing here waits but `wait`."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._began = 0.0
+
+    @property
+    def pid(self) -> int | None:
+        """The child at work."""
+        return self._process.pid if self._process else None
+
+    @property
+    def age_seconds(self) -> float:
+        """How long it has been at work."""
+        return time.monotonic() - self._began if self._process else 0.0
+
+    def start(self, command: Sequence[str]) -> None:
+        """Start one. OSError where that cannot be."""
+        # In a session of its own: a Ctrl-C at the terminal is meant for the recorder.
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._began = time.monotonic()
+
+    def ended(self) -> Ended | None:
+        """How it ended, once; None while it is at work, and where there is none."""
+        process = self._process
+        if process is None or process.poll() is None:
+            return None
+        self._process = None
+        answer = process.stdout.read() if process.stdout else b""  # a line; it has ended
+        if process.stdout:
+            process.stdout.close()
+        return Ended(process.returncode, _parsed(answer))
+
+    def wait(self, timeout_seconds: float) -> None:
+        """Wait until it has ended, or for so long."""
+        if self._process:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(max(timeout_seconds, 0))
+
+    def kill(self) -> None:
+        """End it at once; `ended` tells of it later."""
+        if self._process:
+            self._process.kill()
+
+
+def _parsed(answer: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(answer)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
