@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lab.fleets.fleet import Fleet
-from lab.fleets.made_of import ABSENT, NO_FACTS, MadeOf, Random
+from lab.fleets.made_of import ABSENT, MadeOf
 
 HOUR = 3600.0
 
@@ -28,7 +28,7 @@ class FactIds:
     sections: pa.Table
 
 
-def make_fact_ids(made: MadeOf, random: Random) -> FactIds:
+def make_fact_ids(made: MadeOf) -> FactIds:
     """Ids of all different sets of facts, and their rows."""
     sections = list(dict.fromkeys(fact.partition("/")[0] for fact in made.facts))
     rows: list[tuple[str, str, str]] = []
@@ -45,7 +45,7 @@ def make_fact_ids(made: MadeOf, random: Random) -> FactIds:
     ]
     ids = [_digest(one) for one in sets]
     codes_of_hosts: NDArray[np.int32] = place.reshape(2, made.hosts).astype(np.int32)
-    codes_of_hosts[:, random.random(made.hosts) < NO_FACTS] = len(ids)
+    codes_of_hosts[:, ~made.has_facts] = len(ids)
     set_rows = [(id, section, its) for id, one in zip(ids, sets, strict=True) for section, its in one.items()]
     return FactIds(
         (*ids, ""),

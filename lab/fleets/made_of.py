@@ -72,6 +72,7 @@ class MadeOf:
     hosts: int
     facts: dict[str, Fact] = field(default_factory=dict)
     changes_at: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # seconds; infinite: never
+    has_facts: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     def add(self, fact: str, values: Sequence[str], codes: NDArray[np.int_]) -> None:
         """Add a fact that does not change."""
@@ -93,6 +94,7 @@ def make_hosts(plan: Plan, random: Random) -> MadeOf:
         _split_the_same(made, fact, plan.plants[0])
     planned = {plant.fact for plant in plan.plants} | {one.fact for one in plan.confounders}
     _derive(made, planned | set(plan.same_splits))
+    made.has_facts = random.random(plan.hosts) >= NO_FACTS
     unknown = random.random(plan.hosts) < NO_ZONE
     for name in ("labels/zone", MIRRORS["labels/zone"], "labels/region"):
         made.facts[name].codes[:, unknown] = ABSENT

@@ -19,9 +19,9 @@ from necroscope.fleet.tables.writing import write_fleet_tables
 def write_fleet(folder: Path, plan: Plan) -> Index:
     """Write the tables of a fleet."""
     fleet = make_fleet(plan)
-    event_random, fact_random, count_random, segment_random = randoms(plan.seed + 1_000_003, 4)
+    event_random, count_random, segment_random = randoms(plan.seed + 1_000_003, 3)
     names = pa.array([f"host-{number:05d}" for number in range(plan.hosts)])
-    facts = make_fact_ids(fleet.made, fact_random)
+    facts = make_fact_ids(fleet.made)
     events = make_events(plan, fleet.lives, fleet.episodes, event_random)
     told = Told(fleet, facts, events, names)
     counts = CgroupCounts(plan, fleet.made, fleet.lives, count_random)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,12 @@ from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Label, Whole, gather_cells, units_of
 from necroscope.fleet.questions.where_sentences import note_of, sentence_of, unknown_sentence
-from necroscope.fleet.questions.where_told_apart import follow_labels, part_followers, ratio_among_alike
+from necroscope.fleet.questions.where_told_apart import (
+    follow_labels,
+    note_followers,
+    part_followers,
+    ratio_among_alike,
+)
 from necroscope.fleet.questions.where_values import Value, find_values, is_compared, unknown_units
 from necroscope.fleet.statistics.graded_hosts import exact_p
 from necroscope.fleet.statistics.rate_ratios import Ratio, rate_ratio
@@ -48,15 +53,17 @@ def conclude_where(cells: Cells, sought: Sought) -> Where:
     """What the counts say."""
     thresholds, by = sought.thresholds, sought.by
     values = find_values(cells, thresholds, by)
-    shown = [
-        value for value in values if value.q is not None and value.q <= thresholds["fleet.false_discovery"]
-    ]
-    leads = part_followers(cells, shown, thresholds)
+    tested = [value for value in values if value.q is not None]
+    shown = [value for value in tested if (value.q or 0.0) <= thresholds["fleet.false_discovery"]]
+    leads = part_followers(cells, shown, len(tested), thresholds)
     compared = [label for label in cells.labels if is_compared(label, thresholds, by)]
     follow_labels(cells, leads, compared, thresholds)
+    leads = [lead for lead in leads if not lead.follows]
+    note_followers(cells, tested, leads, thresholds)
+    standings = {value: _standing(value, leads) for value in values}
     rows = [
-        _row(cells, sought.kinds, value, shown)
-        for value in sorted(values, key=lambda value: _rank(value, shown))
+        _row(cells, sought.kinds, value, standings)
+        for value in sorted(values, key=lambda v: _rank(v, standings))
     ]
     everything = units_of(cells, np.zeros(len(cells.host), dtype=np.int64))
     total = everything.exposed(np.ones(len(everything.episodes), dtype=bool))
@@ -65,7 +72,7 @@ def conclude_where(cells: Cells, sought: Sought) -> Where:
         begin_us=sought.begin_us,
         end_us=sought.end_us,
         total=total,
-        tested=sum(value.q is not None for value in values),
+        tested=len(tested),
         concentrations=(*rows, *_unknown_rows(cells, compared)),
         unknown_hosts=len(np.unique(cells.host[~cells.has_facts])),
         note=note_of(cells, total, values, _too_fine(cells, compared) if not by else []),
@@ -78,26 +85,38 @@ def _too_fine(cells: Cells, compared: Sequence[Label]) -> list[str]:
     return [label.fact for label in left_out if len(np.unique(label.codes[label.codes != UNKNOWN])) > 1]
 
 
-def _standing(value: Value, shown: Sequence[Value]) -> Standing:
-    if value not in shown:
-        return Standing.NOT_SHOWN
+def _standing(value: Value, leads: Sequence[Value]) -> Standing:
     if value.follows:
         return Standing.FOLLOWS
-    return Standing.CONCENTRATES if value.excess.excess > 0 else Standing.SPARED
+    if value in leads or any(value in lead.alike for lead in leads):
+        return Standing.CONCENTRATES if value.excess.excess > 0 else Standing.SPARED
+    return Standing.NOT_SHOWN
 
 
 RANKS = (Standing.CONCENTRATES, Standing.SPARED, Standing.FOLLOWS, Standing.NOT_SHOWN)
 
 
-def _rank(value: Value, shown: Sequence[Value]) -> tuple[int, bool, bool, float, tuple[int, bool, str]]:
-    standing = _standing(value, shown)
-    is_second = any(other.p < value.p for other in value.alike)
-    return RANKS.index(standing), is_second, value.q is None, value.p, value.order
+def _rank(
+    value: Value, standings: Mapping[Value, Standing]
+) -> tuple[int, bool, bool, float, tuple[int, bool, str]]:
+    is_second = any(_comes_before(other, value) for other in value.alike)
+    return RANKS.index(standings[value]), is_second, value.q is None, value.p, value.order
 
 
-def _row(cells: Cells, kinds: Sequence[str], value: Value, shown: Sequence[Value]) -> Concentration:
-    standing = _standing(value, shown)
-    strata = _told_apart_from(value, shown)
+def _comes_before(one: Value, other: Value) -> bool:
+    """Of two that cannot be told apart: that a unit is enabled says more than that it runs."""
+    unit, _, what = one.label.fact.rpartition("/")
+    other_unit, _, other_what = other.label.fact.rpartition("/")
+    if unit == other_unit and unit.startswith("units/") and what != other_what:
+        return what < other_what
+    return (one.p, one.order) < (other.p, other.order)
+
+
+def _row(
+    cells: Cells, kinds: Sequence[str], value: Value, standings: Mapping[Value, Standing]
+) -> Concentration:
+    standing = standings[value]
+    strata = _told_apart_from(value, standings)
     among = ratio_among_alike(cells, value, strata) if strata is not None else None
     names = tuple(dict.fromkeys(one.name for one in (*value.same, *value.alike)))
     row = Concentration(
@@ -123,19 +142,16 @@ def _interval(ratio: Ratio | None) -> tuple[float, float] | None:
     return (ratio.low, ratio.high) if ratio and ratio.value is not None else None
 
 
-def _told_apart_from(value: Value, shown: Sequence[Value]) -> Whole | None:
+def _told_apart_from(value: Value, standings: Mapping[Value, Standing]) -> Whole | None:
     """What hosts have to be alike in: whom it follows, or the likeliest that follows it, of another label."""
-    if value not in shown:
+    if standings[value] is Standing.NOT_SHOWN:
         return None
     if value.follows:
-        lead = value.follows[0]
-        return lead.codes
+        return value.follows[0].codes
     followers = [
-        other
-        for other in shown
-        if value in other.follows and other.label is not value.label and other not in value.alike
+        other for other in standings if value in other.follows and other.label.fact != value.label.fact
     ]
-    return followers[0].codes if followers else None
+    return min(followers, key=lambda other: other.p).codes if followers else None
 
 
 def _unknown_rows(cells: Cells, labels: Iterable[Label]) -> Iterable[Concentration]:

@@ -16,10 +16,13 @@ import numpy as np
 
 from necroscope.audit.drift.confounding import Verdict
 from necroscope.findings.thresholds import Thresholds
+from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Label, Whole, units_of
 from necroscope.fleet.questions.where_values import Value
 from necroscope.fleet.statistics.graded_hosts import Excess, excess_within
 from necroscope.fleet.statistics.rate_ratios import Ratio, mantel_haenszel_ratio
+
+MOST_ALIKE_IN = 4  # the strata of more are too small
 
 
 class Left(enum.Enum):
@@ -59,8 +62,12 @@ def what_is_left(cells: Cells, value: Value, strata: Whole, thresholds: Threshol
     return Left.LOSES if would_show else Left.UNKNOWN
 
 
-def part_followers(cells: Cells, values: Sequence[Value], thresholds: Thresholds) -> list[Value]:
-    """Those that stand by themselves, of values in order; the others know whom they follow or are alike."""
+def part_followers(cells: Cells, values: Sequence[Value], tested: int, thresholds: Thresholds) -> list[Value]:
+    """Those that stand by themselves, of values in order; the others know whom they follow or are alike.
+
+    The first is significant as it is. Any other must be so among hosts that are alike in all before it, by
+    the same measure and for `tested` values: what goes along with a cause is always more than one thing.
+    """
     leads: list[Value] = []
     left = list(values)
     while left:
@@ -68,7 +75,41 @@ def part_followers(cells: Cells, values: Sequence[Value], thresholds: Thresholds
             _place(cells, value, leads, thresholds)
         # One that was only alike to a lead which turned out to follow another is looked at once more.
         left = [value for value in left if value not in leads and not value.follows and not value.alike]
-    return leads
+    kept: list[Value] = []
+    for lead in leads:
+        limit = thresholds["fleet.false_discovery"] * (len(kept) + 1) / max(tested, 1)
+        if not kept or excess_among_alike(cells, lead, _together(kept)).p <= limit:
+            kept.append(lead)
+    return kept
+
+
+def _together(values: Sequence[Value]) -> Whole:
+    """Hosts that are alike in all of some values."""
+    codes = np.zeros_like(values[0].codes)
+    for value in values[:MOST_ALIKE_IN]:
+        own = value.codes
+        codes = np.where((codes == UNKNOWN) | (own == UNKNOWN), UNKNOWN, codes * 2 + own)
+    return codes
+
+
+def note_followers(
+    cells: Cells, values: Sequence[Value], leads: Sequence[Value], thresholds: Thresholds
+) -> None:
+    """Note at values that are no lead, and unlikely by chance, which lead takes most of their excess away."""
+    for value in values:
+        near = any(value in lead.alike for lead in leads)
+        if value in leads or near or value.follows or value.p > thresholds["fleet.loses"]:
+            continue
+        left = [(_share_left(cells, value, lead), lead) for lead in leads]
+        share, lead = min(left, key=lambda one: one[0], default=(1.0, None))
+        if lead is not None and share <= thresholds["fleet.share_left"]:
+            _note_follows(value, lead)
+
+
+def _share_left(cells: Cells, value: Value, lead: Value) -> float:
+    """How much of a value's effect is left among hosts alike in a lead; below 0: the other way round."""
+    effect = value.excess.effect
+    return excess_among_alike(cells, value, lead.codes).effect / effect if effect else 1.0
 
 
 def follow_labels(
