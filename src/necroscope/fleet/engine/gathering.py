@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
+
+from necroscope.fleet.engine.duck import connected
+from necroscope.fleet.tables.columns import TABLES
 
 MERGES = frozenset({"sum", "min", "max", "any_value"})
 
@@ -34,11 +36,15 @@ class Gathering:
 
 
 def gather_files(gathering: Gathering, paths: Sequence[Path], begin_us: int, end_us: int) -> pa.Table:
-    """The part of an answer that is in some files."""
+    """The part of an answer that is in some files. Of none, it has no rows but all columns."""
     names = ", ".join(f'"{key}"' for key in gathering.keys)
     columns = ", ".join(_column(name, how, expression) for name, how, expression in gathering.columns)
-    with duckdb.connect() as connection:
-        rows = connection.read_parquet([str(path) for path in paths])  # noqa: F841 - the query's table
+    with connected() as connection:
+        rows = (  # noqa: F841 - the query's table
+            connection.read_parquet([str(path) for path in paths])
+            if paths
+            else connection.from_arrow(TABLES[gathering.table].empty_table())
+        )
         return connection.sql(
             f"SELECT {names}, {columns} FROM rows WHERE {gathering.time} >= {begin_us} "
             f"AND {gathering.time} < {end_us} AND ({gathering.where}) GROUP BY {names} ORDER BY {names}"
@@ -49,7 +55,7 @@ def merge_parts(gathering: Gathering, parts: Sequence[pa.Table]) -> pa.Table:
     """Several parts as one."""
     names = ", ".join(f'"{key}"' for key in gathering.keys)
     columns = ", ".join(_column(name, how, f'{how}("{name}")') for name, how, _ in gathering.columns)
-    with duckdb.connect() as connection:
+    with connected() as connection:
         rows = pa.concat_tables(parts)  # noqa: F841 - the query's table
         return connection.sql(
             f"SELECT {names}, {columns} FROM rows GROUP BY {names} ORDER BY {names}"

@@ -1,4 +1,4 @@
-"""One process: DuckDB over the files, spilling to disk where memory does not suffice."""
+"""One process: DuckDB over the files, on all cores, spilling to disk where memory does not suffice."""
 
 from __future__ import annotations
 

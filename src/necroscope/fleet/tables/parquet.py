@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -65,10 +66,11 @@ def conformed(table: str, rows: pa.Table) -> pa.Table:
 
 
 def in_order(table: str, rows: pa.Table) -> pa.Table:
-    """The rows as a file has them. A sort is cheap where they are in order already."""
-    keys = pa.table({name: _sortable(rows.column(name)) for name in ORDER[table]})
-    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
-    return rows.take(order).combine_chunks()
+    """The rows as a file has them, with dictionaries of just the names that they have."""
+    columns = [_compact(one_array(column)) for column in rows.columns]
+    rows = pa.table(columns, schema=rows.schema)
+    keys = pa.table({name: _sortable(one_array(rows.column(name))) for name in ORDER[table]})
+    return rows.take(pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names]))
 
 
 def joined(table: str, pieces: list[pa.Table]) -> pa.Table:
@@ -102,12 +104,20 @@ def _as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     return column.cast(kind)
 
 
-def _sortable(column: pa.ChunkedArray) -> pa.Array:
+def _compact(array: pa.Array) -> pa.Array:
+    """A dictionary in order, each value once: else the writer gives it up, and reading takes long."""
+    if not pa.types.is_dictionary(array.type):
+        return array
+    used = pc.unique(array.indices).drop_null()
+    names = array.dictionary.take(used)
+    dictionary = names.take(pc.sort_indices(names)).unique()
+    numbers = np.zeros(len(array.dictionary), np.int32)
+    numbers[used.to_numpy()] = pc.index_in(names, dictionary).to_numpy()
+    return pa.DictionaryArray.from_arrays(pa.array(numbers).take(array.indices), dictionary)
+
+
+def _sortable(array: pa.Array) -> pa.Array:
     """Numbers that sort as the values do; sorting strings would take ten times as long."""
-    array = one_array(column)
     if pa.types.is_integer(array.type):
         return array
-    if not pa.types.is_dictionary(array.type):
-        array = array.dictionary_encode()
-    ranks = pc.rank(array.dictionary, sort_keys="ascending", tiebreaker="min")
-    return ranks.take(array.indices)
+    return (array if pa.types.is_dictionary(array.type) else _compact(array.dictionary_encode())).indices

@@ -1,0 +1,56 @@
+"""DuckDB as the fleet uses it: in this process, bounded in memory, spilling to disk beyond that.
+
+NECROSCOPE_FLEET_MEMORY says how much it may take, 1536MiB if nothing does.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from necroscope.errors import StoreError, UsageError
+from necroscope.recording.quantities import parse_size
+
+MEMORY_VARIABLE = "NECROSCOPE_FLEET_MEMORY"
+MEMORY_BYTES = 1536 << 20  # what is Python's and the answer's own comes on top: in all below 2 GB
+LEAST_BYTES = 64 << 20
+
+
+@contextmanager
+def connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory for one question. StoreError: a table cannot be read, or takes too much memory."""
+    with tempfile.TemporaryDirectory(prefix="necroscope-fleet-") as folder:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": f"{_memory_bytes() // 1024}KiB",
+            "temp_directory": folder,
+            "threads": len(os.sched_getaffinity(0)),
+            "preserve_insertion_order": False,  # all that is asked is ordered in the end
+            "autoinstall_known_extensions": False,  # nothing is ever fetched from elsewhere
+        }
+        with _told(), duckdb.connect(config=settings) as connection:
+            yield connection
+
+
+def _memory_bytes() -> int:
+    text = os.environ.get(MEMORY_VARIABLE, "")
+    try:
+        return max(parse_size(text), LEAST_BYTES) if text else MEMORY_BYTES
+    except ValueError as error:
+        raise UsageError(f"{MEMORY_VARIABLE}: {error}") from error
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise StoreError(
+            f"the question takes too much memory: {error}", hint=f"{MEMORY_VARIABLE}=4GiB"
+        ) from error
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+        hint = "a file in the cache may be removed: it is fetched again; one in the place has to be restored"
+        raise StoreError(f"a table cannot be read: {error}", hint=hint) from error
