@@ -3,7 +3,7 @@
 python -m lab.fleets.trials            the table of docs/where.md, some minutes
 python -m lab.fleets.trials --fleets 20
 
-Each fleet has 5,000 hosts, 7 days and another seed. The trials do not go through tables; tests do so for some.
+Each fleet has 5,000 hosts, 7 days and another seed. None goes through tables here; in tests some do.
 """
 
 from __future__ import annotations

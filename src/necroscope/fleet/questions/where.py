@@ -13,6 +13,7 @@ from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Label, Whole, gather_cells, units_of
 from necroscope.fleet.questions.where_sentences import note_of, sentence_of, unknown_sentence
 from necroscope.fleet.questions.where_told_apart import (
+    excess_among_alike,
     follow_labels,
     note_followers,
     part_followers,
@@ -116,7 +117,7 @@ def _row(
     cells: Cells, kinds: Sequence[str], value: Value, standings: Mapping[Value, Standing]
 ) -> Concentration:
     standing = standings[value]
-    strata = _told_apart_from(value, standings)
+    strata = _told_apart_from(cells, value, standings)
     among = ratio_among_alike(cells, value, strata) if strata is not None else None
     names = tuple(dict.fromkeys(one.name for one in (*value.same, *value.alike)))
     row = Concentration(
@@ -131,19 +132,24 @@ def _row(
         standing=standing,
         ratio_among_alike=among.value if among else None,
         interval_among_alike=_interval(among),
-        follows=tuple(lead.name if isinstance(lead, Value) else lead.fact for lead in value.follows),
+        follows=tuple(_label_of(lead).fact for lead in value.follows),
         cannot_tell_apart_from=names,
         sentence="",
     )
-    return sentence_of(row, kinds)
+    leads = [lead.name if isinstance(lead, Value) else lead.fact for lead in value.follows]
+    return sentence_of(row, kinds, leads)
+
+
+def _label_of(lead: Value | Label) -> Label:
+    return lead.label if isinstance(lead, Value) else lead
 
 
 def _interval(ratio: Ratio | None) -> tuple[float, float] | None:
     return (ratio.low, ratio.high) if ratio and ratio.value is not None else None
 
 
-def _told_apart_from(value: Value, standings: Mapping[Value, Standing]) -> Whole | None:
-    """What hosts have to be alike in: whom it follows, or the likeliest that follows it, of another label."""
+def _told_apart_from(cells: Cells, value: Value, standings: Mapping[Value, Standing]) -> Whole | None:
+    """What hosts have to be alike in: whom it follows; or of what follows it, where most is left to compare."""
     if standings[value] is Standing.NOT_SHOWN:
         return None
     if value.follows:
@@ -151,7 +157,8 @@ def _told_apart_from(value: Value, standings: Mapping[Value, Standing]) -> Whole
     followers = [
         other for other in standings if value in other.follows and other.label.fact != value.label.fact
     ]
-    return min(followers, key=lambda other: other.p).codes if followers else None
+    left = [(excess_among_alike(cells, value, other.codes).variance, -other.p, other) for other in followers]
+    return max(left, key=lambda one: one[:2])[2].codes if left else None
 
 
 def _unknown_rows(cells: Cells, labels: Iterable[Label]) -> Iterable[Concentration]:

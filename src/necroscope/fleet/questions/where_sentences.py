@@ -33,7 +33,7 @@ def hosts_text(inside: Exposed, outside: Exposed) -> str:
     return f"{inside.affected:,} of {inside.hosts:,} hosts against {outside.affected:,} of {outside.hosts:,}"
 
 
-def sentence_of(row: Concentration, kinds: Sequence[str]) -> Concentration:
+def sentence_of(row: Concentration, kinds: Sequence[str], leads: Sequence[str]) -> Concentration:
     """The row with its sentence."""
     what, value = listed(list(kinds)), f"{plain(row.label)}={row.value}"
     numbers = f"{times_text(row.rate_ratio, row.interval)}; {hosts_text(row.inside, row.outside)}"
@@ -45,7 +45,7 @@ def sentence_of(row: Concentration, kinds: Sequence[str]) -> Concentration:
         case Standing.FOLLOWS:
             left = "nothing is left" if row.ratio_among_alike is None else _left(row)
             alike = f"among hosts alike in that, {left}"
-            text = f"{value} only follows {_names(row.follows)}: {numbers}, but {alike}"
+            text = f"{value} only follows {_names(leads)}: {numbers}, but {alike}"
         case Standing.NOT_SHOWN:
             text = f"{value}: {numbers}; not shown"
     if row.cannot_tell_apart_from and row.standing is not Standing.NOT_SHOWN:
