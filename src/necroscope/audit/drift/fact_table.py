@@ -7,7 +7,7 @@ operation, whatever their size.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -45,17 +45,17 @@ class _Section:
     read: list[int] = field(default_factory=list)
     partly_read: list[int] = field(default_factory=list)  # what such a host does not have may be there
 
-    def add(self, host: int, facts: Mapping[str, str], *, is_partial: bool) -> None:
-        (self.partly_read if is_partial else self.read).append(host)
+    def add(self, hosts: Sequence[int], facts: Mapping[str, str], *, is_partial: bool) -> None:
+        (self.partly_read if is_partial else self.read).extend(hosts)
         shared = 0
         for name, value in facts.items():
             expected = self.first.get(name)
             shared += expected is not None
             if value != expected:
-                self.others[name].setdefault(value, []).append(host)
+                self.others[name].setdefault(value, []).extend(hosts)
         if shared < len(self.first):
             for name in self.first.keys() - facts.keys():
-                self.lacking[name].append(host)
+                self.lacking[name].extend(hosts)
 
     def may_be_empty(self) -> bool:
         """Whether there may be nothing of it: no fact is on every host, or there is only one at all."""
@@ -79,18 +79,33 @@ class FactTable:
         host = len(self.hosts)
         self.hosts.append(name)
         for section, facts in snapshot.facts.items():
-            if section == IDENTITY or (not facts and section in snapshot.not_read):
-                continue
-            known = self._sections.get(section)
-            if known is None:
-                known = self._sections[section] = _Section(dict(facts))
-            known.add(host, facts, is_partial=section in snapshot.not_read)
+            if facts or section not in snapshot.not_read:
+                self.add_section(section, facts, (host,), is_partial=section in snapshot.not_read)
         for section, reason in snapshot.not_read.items():
-            if section == IDENTITY:
-                continue
-            self._not_read[section][reason].append(host)
-            if not snapshot.facts.get(section):
-                self._absent[section].add(host)
+            self.add_not_read(section, reason, host, is_absent=not snapshot.facts.get(section))
+
+    def add_hosts(self, names: Iterable[str]) -> None:
+        """Add hosts whose sections come one by one."""
+        self.hosts += names
+
+    def add_section(
+        self, section: str, facts: Mapping[str, str], hosts: Sequence[int], *, is_partial: bool = False
+    ) -> None:
+        """Add a section that is the same on some hosts, by their places."""
+        if section == IDENTITY:
+            return
+        known = self._sections.get(section)
+        if known is None:
+            known = self._sections[section] = _Section(dict(facts))
+        known.add(hosts, facts, is_partial=is_partial)
+
+    def add_not_read(self, section: str, reason: str, host: int, *, is_absent: bool) -> None:
+        """Say that of a section not all is known of a host, or nothing at all."""
+        if section == IDENTITY:
+            return
+        self._not_read[section][reason].append(host)
+        if is_absent:
+            self._absent[section].add(host)
 
     def count_facts(self) -> int:
         """How many different facts there are."""

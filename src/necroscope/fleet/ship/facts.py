@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from necroscope.fleet.ship.canonical import canonical, digest_of
 from necroscope.sources.host import Host
 
+NOT_READ = "not_read"  # a section that says which others were not read, or not all of them
+PARTLY, NOTHING = "read in part", "not read"
+
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
@@ -24,8 +27,14 @@ def take_facts(host: Host, time_us: int) -> HostFacts | None:
     """The facts of a host, without secrets; None where nothing could be read."""
     from necroscope.audit.snapshot import take_snapshot  # once an hour, and a third of all imports
 
-    facts = {section: found for section, found in take_snapshot(host).facts.items() if found}
-    return facts_of(facts, time_us) if facts else None
+    snapshot = take_snapshot(host)
+    facts = {section: found for section, found in snapshot.facts.items() if found}
+    if not facts:
+        return None
+    if snapshot.not_read:
+        # Not why: what changes from hour to hour would make other facts of the same.
+        facts[NOT_READ] = {section: PARTLY if section in facts else NOTHING for section in snapshot.not_read}
+    return facts_of(facts, time_us)
 
 
 def facts_of(facts: Mapping[str, Mapping[str, str]], time_us: int) -> HostFacts:
