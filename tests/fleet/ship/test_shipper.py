@@ -1,0 +1,141 @@
+"""Shipping children of the recorder: when they are started, and what becomes of what they say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from necroscope.fleet.ship import shipper as shipper_module
+from necroscope.fleet.ship.shipper import Shipper
+
+Make = Callable[[str], Shipper]
+GOOD = '{"sent": 2, "waiting": 0, "given_up": [], "last_success_us": 5, "cpu_seconds": 0.25, "problems": []}'
+AWAY = '{"sent": 1, "waiting": 4, "given_up": ["a"], "error": {"what": "it is away"}, "problems": []}'
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """A shipper whose child is a shell script; `calls` gets its words. It begins at once."""
+    monkeypatch.setattr(shipper_module, "FIRST_PAUSE", 0.0)
+
+    def make_one(script: str) -> Shipper:
+        path = tmp_path / "child.sh"
+        path.write_text(f'echo "$@" >>"{tmp_path}/calls"\n{script}\n')
+        return Shipper(["sh", str(path), "ship"], 300)
+
+    return make_one
+
+
+def calls(tmp_path: Path) -> list[str]:
+    path = tmp_path / "calls"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def tick_until(shipper: Shipper, is_done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not is_done():
+        assert time.monotonic() < end
+        begin = time.monotonic()
+        shipper.tick()
+        assert time.monotonic() - begin < 0.2, "a tick never waits"
+        time.sleep(0.01)
+
+
+def test_one_child_and_then_a_pause(tmp_path: Path, make: Make) -> None:
+    shipper = make(f"sleep 0.2; echo '{GOOD}'")
+    tick_until(shipper, lambda: shipper.status.sent > 0)
+    for _ in range(20):
+        shipper.tick()
+    assert calls(tmp_path) == ["ship --seconds 240s"]
+    status = shipper.status
+    assert (status.sent, status.waiting, status.last_success_us, status.error) == (2, 0, 5, "")
+    assert (shipper.cpu_seconds, status.failures) == (0.25, 0)
+
+
+def test_a_failure_is_told_counted_and_tried_again_later(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipper = make(f"echo '{AWAY}'; exit 3")
+    monkeypatch.setattr(shipper_module, "FIRST_PAUSE", 0.4)
+    tick_until(shipper, lambda: bool(shipper.status.error))
+    begin = time.monotonic()
+    status = shipper.status
+    assert (status.error, status.failures, status.waiting, status.given_up) == ("it is away", 1, 4, 1)
+    assert status.problems == "the spool was full: 1 parts given up"
+    tick_until(shipper, lambda: shipper.status.failures == 3)
+    assert time.monotonic() - begin > 0.8 * (0.4 + 0.8), "the pause doubles"
+    (tmp_path / "child.sh").write_text(f"echo '{GOOD}'")
+    tick_until(shipper, lambda: not shipper.status.error)
+    assert shipper.status.problems == ""
+
+
+def test_the_pause_has_an_end_and_a_success_resets_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipper_module, "JITTER", 0.0)
+    shipper = make("exit 3")
+    monkeypatch.setattr(shipper_module, "FIRST_PAUSE", 60.0)
+    pauses = []
+    for _ in range(6):
+        shipper._put_off(shipper.status, "away")
+        pauses.append(round(shipper._not_before - time.monotonic()))
+    assert pauses == [60, 120, 240, 480, 600, 600]
+
+
+def test_pauses_differ_between_hosts() -> None:
+    begins = {Shipper(["true"], 300)._not_before for _ in range(5)}
+    assert len(begins) == 5
+
+
+def test_when_there_is_more_it_goes_on_soon(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipper_module, "PAUSE_FOR_MORE", 0.05)
+    shipper = make("""echo '{"is_more": true}'""")
+    tick_until(shipper, lambda: len(calls(tmp_path)) >= 3)
+
+
+@pytest.mark.parametrize("script", ["kill -9 $$", "exit 2", "echo no JSON; exit 1"])
+def test_the_death_of_a_child_is_told(make: Make, script: str) -> None:
+    shipper = make(script)
+    tick_until(shipper, lambda: bool(shipper.status.error))
+    assert "the shipping child ended with" in shipper.status.error
+
+
+def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
+    shipper = Shipper([str(tmp_path / "none")], 0.001)
+    tick_until(shipper, lambda: bool(shipper.status.error))
+    assert "No such file" in shipper.status.error
+
+
+def test_a_child_that_is_stuck_is_ended(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipper_module, "STUCK_SECONDS", 0.05)
+    shipper = make("exec sleep 60")
+    tick_until(shipper, lambda: bool(shipper.status.error))
+
+
+def test_the_last_attempt_is_one_and_short(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipper_module, "LAST_SECONDS", 1.0)
+    shipper = make(f"echo '{GOOD}'")
+    shipper.finish()
+    assert calls(tmp_path) == ["ship --seconds 0.5s"]
+    assert shipper.status.sent == 2
+    (tmp_path / "child.sh").write_text("exec sleep 60")
+    begin = time.monotonic()
+    shipper.finish()
+    assert time.monotonic() - begin < 5
+    assert shipper.child_pid is None
+    shipper.finish()
+    assert len(calls(tmp_path)) == 1, "after a failure there is no last attempt"
+
+
+def test_one_that_is_switched_off_starts_nothing(tmp_path: Path, make: Make) -> None:
+    shipper = make(f"echo '{GOOD}'")
+    shipper.is_on = False
+    for _ in range(5):
+        shipper.tick()
+    shipper.finish()
+    assert not calls(tmp_path)
