@@ -149,7 +149,7 @@ def _interval(ratio: Ratio | None) -> tuple[float, float] | None:
 
 
 def _told_apart_from(cells: Cells, value: Value, standings: Mapping[Value, Standing]) -> Whole | None:
-    """What hosts have to be alike in: whom it follows; or of what follows it, where most is left to compare."""
+    """What hosts have to be alike in: whom it follows, or what follows it and leaves most to compare."""
     if standings[value] is Standing.NOT_SHOWN:
         return None
     if value.follows:
