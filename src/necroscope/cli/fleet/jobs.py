@@ -26,7 +26,6 @@ from necroscope.cli.fleet.asking import (
     add_place,
     add_range,
     kinds_of,
-    needs_packages,
     now_us,
     open_engine,
     open_tables,
@@ -34,6 +33,7 @@ from necroscope.cli.fleet.asking import (
     range_of,
 )
 from necroscope.cli.fleet.jobs_text import jobs_text
+from necroscope.fleet.packages import needs_packages
 from necroscope.recording.clock import Anchor
 
 if TYPE_CHECKING:

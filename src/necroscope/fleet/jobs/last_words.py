@@ -15,6 +15,8 @@ COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 DAEMON_LINE = re.compile(
     r"^\s*\[\d{4}-\d\d-\d\d [\d:,]+ [A-Z] \d+ \d+\] \((?:raylet|gcs_server|core_worker)\)"
 )
+# By its name it would be a key, and what follows a secret; the stand-in is a character that nobody writes.
+KEY_ERROR, STAND_IN = "KeyError: ", "\ue000"
 LONGEST_CHARACTERS = 4_000
 LONGEST_LINE = 1_000
 MOST_READ_CHARACTERS = 200_000
@@ -26,4 +28,5 @@ def last_words(said: str, task_errors: Sequence[str] = ()) -> str:
     kept = [line.rstrip()[:LONGEST_LINE] for line in lines if line.strip() and not DAEMON_LINE.match(line)]
     text = "\n".join(kept)[-LONGEST_CHARACTERS:]
     words = "\n".join([*task_errors, text] if text else task_errors)
-    return redact_text(words).encode(errors="replace").decode()
+    redacted = redact_text(words.replace(KEY_ERROR, STAND_IN)).replace(STAND_IN, KEY_ERROR)
+    return redacted.encode(errors="replace").decode()

@@ -9,6 +9,7 @@ from pathlib import Path
 from necroscope.errors import ClusterError
 
 LARGEST_BYTES = 64 << 10
+ONE_WORD = "a token is one word, as Ray or Kubernetes has written it"
 RAY_HINT = "--token-file FILE, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
 
 
@@ -52,9 +53,9 @@ def read_token(path: Path) -> str:
 def _checked(token: str, source: str) -> str:
     """A token that can stand in a header; another is not shown, only where it is from."""
     if not token:
-        raise ClusterError(f"{source} has no token in it", hint=RAY_HINT)
+        raise ClusterError(f"{source} has no token in it", hint=ONE_WORD)
     if not (token.isascii() and token.isprintable() and " " not in token):
-        raise ClusterError(f"what {source} holds is not a token: one word is", hint=RAY_HINT)
+        raise ClusterError(f"what {source} holds is not a token", hint=ONE_WORD)
     return token
 
 

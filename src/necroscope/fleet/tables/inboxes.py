@@ -33,7 +33,7 @@ class Batch:
 
 def waiting_parts(place: Place, threads: ThreadPoolExecutor) -> list[Stored]:
     """Everything in all inboxes, in the order of the times in their names."""
-    inboxes = [f"hosts/{host}/inbox/" for host in place.folders("hosts/")]
+    inboxes = [f"{of}/{one}/inbox/" for of in ("hosts", "clusters") for one in place.folders(f"{of}/")]
     found = [one for some in threads.map(lambda inbox: list(place.below(inbox)), inboxes) for one in some]
     return sorted(found, key=lambda one: (part_order(one.name), one.name))
 

@@ -14,7 +14,9 @@ from necroscope.fleet.tables.segments_brought import is_inside, is_plain
 from necroscope.model.event import EVENT_KINDS
 
 SCHEMA = 1
-PART = re.compile(r"hosts/(?P<host>[^/]+)/inbox/(?P<name>[^/]+)-(?P<digest>[0-9a-f]{16})\.json")
+PART = re.compile(
+    r"(?P<owners>hosts|clusters)/(?P<owner>[^/]+)/inbox/(?P<name>[^/]+)-(?P<digest>[0-9a-f]{16})\.json"
+)
 SHA256 = re.compile(r"[0-9a-f]{64}")
 LARGEST_BYTES = 32 << 20
 Rows = dict[str, list[dict[str, Any]]]
@@ -49,7 +51,7 @@ def part_order(name: str) -> str:
 def parse_part(name: str, content: bytes) -> Part:
     """The part that is in an object. RejectedError: it is none."""
     match = PART.fullmatch(name)
-    if not match or not is_plain(match["host"]):
+    if not match or not is_plain(match["owner"]):
         raise RejectedError("its name is not that of a part")
     if hashlib.sha256(content).hexdigest()[:16] != match["digest"]:
         raise RejectedError("its content is not what its name says: it is damaged")
@@ -57,9 +59,11 @@ def parse_part(name: str, content: bytes) -> Part:
         document = json.loads(content)
         if document["schema"] != SCHEMA:
             raise RejectedError(f"schema {document['schema']!r}, not {SCHEMA}: a newer necroscope sent it")
-        if document["host"] != match["host"]:
-            raise RejectedError(f"it speaks of another host: {str(document['host'])[:100]!r}")
-        read = READERS.get(document["kind"])
+        owner = match["owners"].removesuffix("s")
+        if document[owner] != match["owner"]:
+            raise RejectedError(f"it speaks of another {owner}: {str(document[owner])[:100]!r}")
+        readers = READERS if owner == "host" else READERS_OF_CLUSTERS
+        read = readers.get(document["kind"])
         if read is None:
             raise RejectedError(f"a part of an unknown kind: {str(document['kind'])[:50]!r}")
         return read(name, document)
@@ -126,8 +130,19 @@ def _files(name: str, document: Mapping[str, Any]) -> Part:
     return Part(name, document["host"], {"files": rows})
 
 
+def _jobs(name: str, document: Mapping[str, Any]) -> Part:
+    cluster = document["cluster"]
+    return Part(
+        name,
+        cluster,
+        {"jobs": [checked_row("jobs", {**row, "cluster": cluster}) for row in document["jobs"]]},
+    )
+
+
 READERS: dict[str, Callable[[str, Mapping[str, Any]], Part]] = {
     "segment": _segment,
     "facts": _facts,
     "files": _files,
 }
+# What a host may not tell: jobs are told by who asks their cluster.
+READERS_OF_CLUSTERS: dict[str, Callable[[str, Mapping[str, Any]], Part]] = {"jobs": _jobs}
