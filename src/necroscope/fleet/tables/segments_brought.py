@@ -44,15 +44,27 @@ def bring_segment(place: Place, tables: FleetTables, host: str, segment: str, st
     NothingRecordedError: the host has not shipped it. StoreError: what was shipped is damaged. The store is
     bounded as the cache is, by NECROSCOPE_FLEET_CACHE_SIZE.
     """
+    files = () if is_here(host, segment, store_root) else _files_of(tables, host, segment)
+    return bring_files(place, host, segment, files, store_root)
+
+
+def is_here(host: str, segment: str, store_root: Path) -> bool:
+    """Whether a segment is in the store already. NothingRecordedError: it cannot be the name of one."""
     if not (is_plain(host) and is_plain(segment)):
         raise NothingRecordedError(f"'{host}/{segment}' is not the name of a segment")
+    return (store_root / host / segment / DESCRIPTION).exists()
+
+
+def bring_files(
+    place: Place, host: str, segment: str, files: Sequence[tuple[str, int, str]], store_root: Path
+) -> Path:
+    """The same for who knows the files of a segment already: name, size and sha256 of each."""
     folder = store_root / host / segment
     mark = store_root / BROUGHT / host / segment
-    if (folder / DESCRIPTION).exists():
+    if is_here(host, segment, store_root):
         with suppress(OSError):  # recorded here, or brought by another user
             os.utime(mark)
         return folder
-    files = _files_of(tables, host, segment)
     with told(store_root):
         folder.parent.mkdir(parents=True, exist_ok=True)
         mark.parent.mkdir(parents=True, exist_ok=True)
