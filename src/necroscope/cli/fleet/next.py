@@ -3,9 +3,9 @@
 necroscope fleet next --fleet s3://bucket/fleet
 necroscope fleet next -b 12h --within 30d --json
 
-The trend of every host is taken from the range (6 to 24 hours are good), since its last boot or purge; a count
-that merely wanders has none. `necroscope zombies` says the same on the host, and what makes it grow. Exit code 1
-means that a host is beyond the wall, or reaches it within the time of --within; 0 that none does.
+The trend of every host is taken from the range (6 to 24 hours are good), since its last boot or purge; a
+count that merely wanders has none. `necroscope zombies` says the same on the host, and what makes it grow.
+Exit code 1 means that a host is beyond the wall, or reaches it within the time of --within; 0 that none does.
 """
 
 from __future__ import annotations

@@ -1,0 +1,143 @@
+"""Did it fall more in one group than in another: the ratio of two ratios of rates, and how sure it is.
+
+Episodes in some time follow Poisson's distribution; with Jeffreys' prior the rate behind k of them follows a
+gamma distribution of shape k + 1/2, and the ratio of two such rates a beta-prime distribution. The ratio of
+two of these has no closed form: the second is gone through at fixed places (Gauss and Legendre's), so that
+the same counts always give the same digits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv
+
+Floats = NDArray[np.float64]
+
+JEFFREYS = 0.5
+PLACES = 400
+LOWEST, HIGHEST = math.log(1e-6), math.log(1e6)  # of ratios that are looked for
+TAIL = 0.025
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Episodes in some hours, as many as tell as much as so many independent ones; need not be whole."""
+
+    episodes: float
+    hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeAfter:
+    """One group of hosts."""
+
+    before: Counted
+    after: Counted
+
+    @property
+    def ratio(self) -> float | None:
+        """The rate after, as a multiple of that before; None where there was none before."""
+        if not self.before.episodes or not self.after.hours:
+            return None
+        return (self.after.episodes / self.after.hours) / (self.before.episodes / self.before.hours)
+
+    def probability_below(self, limits: Floats) -> Floats:
+        """How sure it is that the ratio is below each of some limits."""
+        odds = limits * self.after.hours / self.before.hours
+        chances: Floats = betainc(
+            self.after.episodes + JEFFREYS, self.before.episodes + JEFFREYS, odds / (1 + odds)
+        )
+        return chances
+
+    def ratios_at(self, probabilities: Floats) -> Floats:
+        """The ratios below which it is with some probabilities."""
+        share = betaincinv(self.after.episodes + JEFFREYS, self.before.episodes + JEFFREYS, probabilities)
+        ratios: Floats = share / np.maximum(1 - share, 1e-300) * self.before.hours / self.after.hours
+        return ratios
+
+
+def probability_below(limit: float, changed: BeforeAfter, control: BeforeAfter) -> float:
+    """How sure it is that the ratio of the changed hosts is less than so many times that of the others."""
+    places, weights = _places()
+    return float((weights * changed.probability_below(limit * control.ratios_at(places))).sum())
+
+
+def ratio_at(probability: float, changed: BeforeAfter, control: BeforeAfter) -> float:
+    """The ratio of ratios below which it is with a probability."""
+    low, high = LOWEST, HIGHEST
+    for _ in range(50):
+        middle = (low + high) / 2
+        if probability_below(math.exp(middle), changed, control) < probability:
+            low = middle
+        else:
+            high = middle
+    return math.exp((low + high) / 2)
+
+
+def interval(changed: BeforeAfter, control: BeforeAfter) -> tuple[float, float]:
+    """Between which values the ratio of ratios lies with 95 %."""
+    return ratio_at(TAIL, changed, control), ratio_at(1 - TAIL, changed, control)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hosts:
+    """The hosts of a group, one by one: their episodes and hours before and after."""
+
+    before: NDArray[np.int64]
+    before_hours: Floats
+    after: NDArray[np.int64]
+    after_hours: Floats
+    weight: Floats  # how much each counts; 1 for all unless they stand for others
+
+    def counted(self, dispersion: float) -> BeforeAfter:
+        """What they tell together, where episodes vary so many times as much as Poisson's would."""
+        return BeforeAfter(
+            _weighed(self.before, self.before_hours, self.weight, dispersion),
+            _weighed(self.after, self.after_hours, self.weight, dispersion),
+        )
+
+
+def dispersion_of(groups: tuple[Hosts, ...]) -> float:
+    """How much more episodes of a host vary between before and after than chance would have it; 1: no more.
+
+    A host that is always bad is no reason for doubt: it is compared with itself. One that was bad on a single
+    day is, because its episodes are not independent of each other.
+    """
+    squares, freedom = 0.0, 0
+    for hosts in groups:
+        total = hosts.before + hosts.after
+        rate = [
+            (some.sum() + JEFFREYS) / hours.sum() if hours.sum() else 0.0
+            for some, hours in ((hosts.before, hosts.before_hours), (hosts.after, hosts.after_hours))
+        ]
+        expected = np.stack([rate[0] * hosts.before_hours, rate[1] * hosts.after_hours])
+        share = expected[1] / np.maximum(expected.sum(axis=0), 1e-300)
+        variance = total * share * (1 - share)
+        seen = variance > 0
+        squares += float(((hosts.after - total * share)[seen] ** 2 / variance[seen]).sum())
+        freedom += max(int(seen.sum()) - 1, 0)
+    return max(squares / freedom, 1.0) if freedom else 1.0
+
+
+def _weighed(episodes: NDArray[np.int64], hours: Floats, weight: Floats, dispersion: float) -> Counted:
+    count, time = float((weight * episodes).sum()), float((weight * hours).sum())
+    spread = float((weight**2 * episodes).sum()) / count if count else _mean_weight(weight, hours)
+    less = dispersion * spread
+    return Counted(count / less, time / less)
+
+
+def _mean_weight(weight: Floats, hours: Floats) -> float:
+    time = float((weight * hours).sum())
+    return float((weight**2 * hours).sum()) / time if time else 1.0
+
+
+@cache
+def _places() -> tuple[Floats, Floats]:
+    """Places between 0 and 1, and the weight of each."""
+    places, weights = np.polynomial.legendre.leggauss(PLACES)
+    return (places + 1) / 2, weights / 2
