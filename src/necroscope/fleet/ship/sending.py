@@ -115,6 +115,6 @@ class Sender:
 
 
 def _words(span_us: int) -> str:
-    minutes = span_us // (60 * 10**6)
+    minutes = round(span_us / (60 * 10**6))
     days, hours = minutes // 1440, minutes // 60 % 24
     return f"{days} d {hours} h" if days else f"{hours} h {minutes % 60} min"
