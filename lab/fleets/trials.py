@@ -35,6 +35,7 @@ PLANTS = (
     Plant("labels/hardware/bios_version", "1.2", 5.0),
     Plant("labels/team", "blue", 4.0, 0.12),
 )
+GRID = ((0.0, 0.1), (0.2, 0.1), (0.05, 0.05), (0.05, 0.1), (0.05, 0.3), (0.02, 0.1))  # frailty, weekly rate
 CONFOUNDERS = (
     "labels/zone",
     "labels/machine_image",
@@ -116,9 +117,8 @@ def main() -> None:
     count = words.fleets
     print("| frailty | episodes a week | found | first | others | exposed | blamed | false alarms |")
     print("|---|---|---|---|---|---|---|---|")
-    for frailty in (0.0, 0.2, 0.05, 0.02):
-        for rate in (0.05, 0.1, 0.3):
-            print(_table_row(Plan(seed=words.seed, frailty=frailty, episodes_a_week=rate), count), flush=True)
+    for frailty, rate in GRID:
+        print(_table_row(Plan(seed=words.seed, frailty=frailty, episodes_a_week=rate), count), flush=True)
 
 
 def _table_row(like: Plan, count: int) -> str:

@@ -17,9 +17,9 @@ import numpy as np
 from necroscope.audit.drift.confounding import Verdict
 from necroscope.findings.thresholds import Thresholds
 from necroscope.fleet.host_facts import UNKNOWN
-from necroscope.fleet.questions.where_cells import Cells, Label, Whole, units_of
+from necroscope.fleet.questions.where_cells import Cells, Flags, Label, Whole, units_of
 from necroscope.fleet.questions.where_values import Value
-from necroscope.fleet.statistics.graded_hosts import Excess, excess_within
+from necroscope.fleet.statistics.graded_hosts import Excess, exact_p, excess_within
 from necroscope.fleet.statistics.rate_ratios import Ratio, mantel_haenszel_ratio
 
 MOST_ALIKE_IN = 4  # the strata of more are too small
@@ -36,10 +36,19 @@ class Left(enum.Enum):
 
 def excess_among_alike(cells: Cells, value: Value, strata: Whole) -> Excess:
     """The excess of a value among hosts of the same stratum, and of about the same time."""
+    return excess_within(*_among_alike(cells, value, strata))
+
+
+def p_among_alike(cells: Cells, value: Value, strata: Whole) -> float:
+    """How likely chance makes that excess: exact."""
+    return exact_p(*_among_alike(cells, value, strata))
+
+
+def _among_alike(cells: Cells, value: Value, strata: Whole) -> tuple[Flags, Whole, Whole]:
     units = units_of(cells, value.codes, strata)
     own, other = units.codes[:, 0], units.codes[:, 1]
     exposure = units.exposure - units.exposure.min(initial=0)
-    return excess_within(own == 1, units.grade, other * (int(exposure.max(initial=0)) + 1) + exposure)
+    return own == 1, units.grade, other * (int(exposure.max(initial=0)) + 1) + exposure
 
 
 def ratio_among_alike(cells: Cells, value: Value, strata: Whole) -> Ratio:
@@ -65,8 +74,8 @@ def what_is_left(cells: Cells, value: Value, strata: Whole, thresholds: Threshol
 def part_followers(cells: Cells, values: Sequence[Value], tested: int, thresholds: Thresholds) -> list[Value]:
     """Those that stand by themselves, of values in order; the others know whom they follow or are alike.
 
-    The first is significant as it is. Any other must be so among hosts that are alike in all before it, by
-    the same measure and for `tested` values: what goes along with a cause is always more than one thing.
+    The first is significant as it is. Any other must be so among hosts that are alike in all before it, even
+    if it were the only one of `tested` values: what goes along with a cause is always more than one thing.
     """
     leads: list[Value] = []
     left = list(values)
@@ -77,8 +86,8 @@ def part_followers(cells: Cells, values: Sequence[Value], tested: int, threshold
         left = [value for value in left if value not in leads and not value.follows and not value.alike]
     kept: list[Value] = []
     for lead in leads:
-        limit = thresholds["fleet.false_discovery"] * (len(kept) + 1) / max(tested, 1)
-        if not kept or excess_among_alike(cells, lead, _together(kept)).p <= limit:
+        limit = thresholds["fleet.false_discovery"] / max(tested, 1)
+        if not kept or p_among_alike(cells, lead, _together(kept)) <= limit:
             kept.append(lead)
     return kept
 

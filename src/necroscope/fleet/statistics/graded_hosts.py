@@ -75,6 +75,8 @@ def excess_within(inside: Flags, grade: Whole, strata: Whole) -> Excess:
 
 def exact_p(inside: Flags, grade: Whole, strata: Whole) -> float:
     """Two-sided: all outcomes that are as unlikely as what was seen, or more."""
+    if not len(grade):
+        return 1.0
     _, place = np.unique(strata, return_inverse=True)
     affected = np.bincount(place, grade > 0)
     if affected.max(initial=0) > MOST_AFFECTED:
