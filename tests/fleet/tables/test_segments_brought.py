@@ -10,7 +10,7 @@ import pytest
 
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.fleet.tables.reading import read_tables
-from necroscope.fleet.tables.segments_brought import bring_segment, is_inside
+from necroscope.fleet.tables.segments_brought import bring_files, bring_segment, is_inside
 from necroscope.fleet.tables.writing import write_fleet_tables
 from necroscope.recording.store import Store, describe_files
 from tests.fleet.tables.places import Elsewhere
@@ -95,6 +95,24 @@ def test_the_least_recently_used_goes_but_nothing_that_was_recorded_here(
     assert not old.exists()
     assert not mark.exists()
     assert own.exists()
+
+
+def test_what_came_without_its_samples_comes_again_when_they_are_there(tmp_path: Path) -> None:
+    place, store = Elsewhere(tmp_path / "place"), tmp_path / "store"
+    row = {"host": "h", "segment": "20260415T100000Z", "boot_id": "b", "begin_us": UTC_NS // 1000}
+    rows = []
+    for name, content in (("segment.json", b"{}"), ("profile/samples.parquet", b"samples")):
+        sha256 = hashlib.sha256(content).hexdigest()
+        place.write(f"hosts/h/blobs/{sha256}", content)
+        rows.append({**row, "name": name, "bytes": len(content), "sha256": sha256})
+        write_fleet_tables(tmp_path / "place", {"files": [pa.Table.from_pylist(rows)]})
+        folder = bring_segment(place, read_tables(place), "h", "20260415T100000Z", store)
+        assert (folder / name).read_bytes() == content
+    assert [path.name for path in folder.parent.iterdir()] == ["20260415T100000Z"]
+    (store / ".brought/h/20260415T100000Z").unlink()  # as if it had been recorded here
+    (folder / "segment.json").write_text("own")
+    bring_files(place, "h", "20260415T100000Z", [("segment.json", 2, rows[0]["sha256"])], store)
+    assert (folder / "segment.json").read_text() == "own"
 
 
 def test_a_segment_whose_host_had_a_wrong_clock_is_found(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ def bring_segment(place: Place, tables: FleetTables, host: str, segment: str, st
     NothingRecordedError: the host has not shipped it. StoreError: what was shipped is damaged. The store is
     bounded as the cache is, by NECROSCOPE_FLEET_CACHE_SIZE.
     """
-    files = () if is_here(host, segment, store_root) else _files_of(tables, host, segment)
+    was_brought = (store_root / BROUGHT / host / segment).exists()
+    is_recorded_here = is_here(host, segment, store_root) and not was_brought
+    files = () if is_recorded_here else _files_of(tables, host, segment)
     return bring_files(place, host, segment, files, store_root)
 
 
@@ -61,8 +63,10 @@ def bring_files(
     """The same for who knows the files of a segment already: name, size and sha256 of each."""
     folder = store_root / host / segment
     mark = store_root / BROUGHT / host / segment
-    if is_here(host, segment, store_root):
-        with suppress(OSError):  # recorded here, or brought by another user
+    size = sum(size for _, size, _ in files)
+    # What is recorded here stays as it is; what came without its samples may be there with them now.
+    if is_here(host, segment, store_root) and (not mark.exists() or size <= _mark(mark).bytes):
+        with suppress(OSError):  # there is none, or it is of another user
             os.utime(mark)
         return folder
     with told(store_root):
@@ -70,7 +74,9 @@ def bring_files(
         mark.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=MAKING, dir=folder.parent) as made:
             _fetch(place, host, files, Path(made) / segment)
-            mark.write_text(str(sum(size for _, size, _ in files)))
+            mark.write_text(str(size))
+            with suppress(OSError):
+                folder.rename(Path(made) / "before")
             with suppress(OSError):  # another process was faster
                 (Path(made) / segment).rename(folder)
         _drop_oldest(store_root)
