@@ -22,6 +22,16 @@ QUESTIONS = {
     "culprit",
     "export",
     "live",
+    "fleet",
+    "fleet-map",
+    "fleet-events",
+    "fleet-moment",
+    "fleet-where",
+    "fleet-next",
+    "fleet-culprit",
+    "fleet-drift",
+    "fleet-jobs",
+    "fleet-fixed",
 }
 
 

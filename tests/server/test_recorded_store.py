@@ -146,3 +146,28 @@ def test_damage_of_a_host_whose_folder_has_another_name(tmp_path: Path) -> None:
 def test_an_empty_store(tmp_path: Path) -> None:
     store = RecordedStore(tmp_path / "not-there")
     assert not store.hosts() and not store.damaged
+
+
+def test_what_came_from_elsewhere_is_seen_at_once(tmp_path: Path) -> None:
+    here, fetched = tmp_path / "here", tmp_path / "fetched"
+    sealed_segment(here, MOMENTS[:3])
+    store = RecordedStore(here)
+    assert list(store.hosts()) == [HOST]
+    sealed_segment(fetched, MOMENTS[:5], host="another")
+    (fetched / "another").rename(fetched / "its-name-in-the-fleet")
+    sealed_segment(fetched, MOMENTS[:3])  # of this host, which has it itself
+    store.also_in(fetched)
+    assert sorted(store.hosts()) == ["its-name-in-the-fleet", HOST]
+    (segment,) = store.segments_of(HOST)
+    assert segment.folder.is_relative_to(here)
+    assert [one.host for one in store.segments_of("its-name-in-the-fleet")] == ["its-name-in-the-fleet"]
+
+
+def test_damage_of_what_came_from_elsewhere_names_no_path(tmp_path: Path) -> None:
+    here, fetched = tmp_path / "here", tmp_path / "fetched"
+    bad = sealed_segment(fetched, MOMENTS).folder
+    (bad / DESCRIPTION).write_text("{}")
+    store = RecordedStore(here)
+    store.also_in(fetched)
+    (told,) = store.damaged_in(Range(HOST, US, US + 3 * 10**6))
+    assert str(tmp_path) not in f"{told.what} {told.hint}"

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser
 
 from tests.server.served import Served, served
 from tests.web.browsing import Tab, chromium, tab
+from tests.web.fleets import make_place
 from tests.web.recorded import incident_store
 
 
@@ -30,6 +31,18 @@ def server(incident: Path) -> Iterator[Served]:
     """The page of the incident."""
     with served(incident) as running:
         yield running
+
+
+@pytest.fixture(scope="package")
+def fleet_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The page of a generated fleet, beside an empty store."""
+    pytest.importorskip("duckdb", reason="make fleet")
+    folder = tmp_path_factory.mktemp("fleet")
+    place = make_place(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("NECROSCOPE_FLEET_CACHE", str(folder / "cache/tables"))
+        with served(folder / "store", "--fleet", str(place)) as running:
+            yield running
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_axe_finds_nothing_serious(
         VIEWS[view](opened.page, server.address)
         keep_picture(opened.page, f"axe-{view}-{colours}-{size}")
         require_nothing_serious(opened.page)
-        assert _is_not_cut_off(opened.page)
+        assert is_not_cut_off(opened.page)
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
@@ -111,7 +111,7 @@ def test_axe_finds_nothing_serious_in_the_token_form(
         require_nothing_serious(opened.page)
 
 
-def _is_not_cut_off(page: Page) -> bool:
+def is_not_cut_off(page: Page) -> bool:
     """Nobody has to scroll sideways."""
     root = "document.documentElement"
     return bool(page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"))

@@ -1,10 +1,12 @@
 // Everything that a link must reproduce. It stands behind the # of the URL: it never reaches a server or a
 // log, and works in a file opened from disk.
 
-export const VIEWS = ["overview", "moment", "diagnosis", "live"] as const;
+export const VIEWS = ["overview", "moment", "diagnosis", "live", "fleet"] as const;
 export const QUANTITIES = ["busy", "system", "softirq", "user", "steal", "wait"] as const;
 export const ORDERS = ["number", "worst"] as const;
 export const SPLITS = ["comm", "process", "thread", "core", "whole"] as const;
+export const HEATS = ["rate", "hosts"] as const;
+export const PARTS = ["", "culprit", "drift", "jobs", "fixed"] as const;
 const ROWS = [10, 20, 25, 50, 100];
 const LONGEST_SEARCH = 200;
 
@@ -12,6 +14,8 @@ export type ViewName = (typeof VIEWS)[number];
 export type Quantity = (typeof QUANTITIES)[number];
 export type CoreOrder = (typeof ORDERS)[number];
 export type Split = (typeof SPLITS)[number];
+export type Heat = (typeof HEATS)[number];
+export type Part = (typeof PARTS)[number];
 export type Span = [number, number];
 
 export interface Address {
@@ -37,6 +41,12 @@ export interface Address {
   mark: string; // what is highlighted in the flame graph
   event: string;
   rows: number;
+  kinds: string[]; // of events of the fleet; none: the default
+  label: string; // by which hosts of the fleet are grouped
+  group: string; // the value of it that is chosen
+  heat: Heat;
+  part: Part; // which question about the fleet is open
+  change: string; // what was rolled out: label=value
 }
 
 export const DEFAULTS: Address = {
@@ -62,6 +72,12 @@ export const DEFAULTS: Address = {
   mark: "",
   event: "",
   rows: 50,
+  kinds: [],
+  label: "",
+  group: "",
+  heat: "rate",
+  part: "",
+  change: "",
 };
 
 function oneOf<T>(all: readonly T[], value: unknown, instead: T): T {
@@ -82,14 +98,14 @@ function cores(texts: string[]): number[] {
   return texts.filter((text) => /^\d{1,5}$/.test(text)).map(Number);
 }
 
-/** What does not make sense in a link is left at its default. */
-export function parseAddress(hash: string): Address {
+/** What does not make sense in a link is left at its default. Without a host, `first` is the first view. */
+export function parseAddress(hash: string, first: ViewName = DEFAULTS.view): Address {
   const [view = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const said = new URLSearchParams(query);
   const [begin, end] = [time(said.get("begin")), time(said.get("end"))];
   const isRange = begin < end;
   return {
-    view: oneOf(VIEWS, view, DEFAULTS.view),
+    view: oneOf(VIEWS, view, said.get("host") ? DEFAULTS.view : first),
     host: said.get("host") ?? "",
     begin: isRange ? begin : 0,
     end: isRange ? end : 0,
@@ -111,6 +127,12 @@ export function parseAddress(hash: string): Address {
     mark: said.get("mark") ?? "",
     event: said.get("event") ?? "",
     rows: oneOf(ROWS, Number(said.get("rows")), DEFAULTS.rows),
+    kinds: said.getAll("kind"),
+    label: said.get("label") ?? "",
+    group: said.get("group") ?? "",
+    heat: oneOf(HEATS, said.get("heat"), DEFAULTS.heat),
+    part: oneOf(PARTS, said.get("part"), DEFAULTS.part),
+    change: said.get("change") ?? "",
   };
 }
 
@@ -138,6 +160,12 @@ function written(address: Address): [string, string | number | boolean | null][]
     ["mark", address.mark],
     ["event", address.event],
     ["rows", address.rows === DEFAULTS.rows ? "" : address.rows],
+    ...address.kinds.map((kind): [string, string] => ["kind", kind]),
+    ["label", address.label],
+    ["group", address.group],
+    ["heat", address.heat === DEFAULTS.heat ? "" : address.heat],
+    ["part", address.part],
+    ["change", address.change],
   ];
 }
 
@@ -153,6 +181,8 @@ export function hashOf(address: Address): string {
 
 /** What the other views keep of an address: where and when, not what was chosen there. */
 export function inView(address: Address, view: ViewName): Address {
-  const { host, begin, end, quantity, order } = address;
-  return { ...DEFAULTS, view, host, begin, end, quantity, order };
+  const { host, quantity, order, kinds, label, heat } = address;
+  const isSameTime = (view === "fleet") === (address.view === "fleet"); // days of many, or minutes of one
+  const [begin, end] = isSameTime ? [address.begin, address.end] : [0, 0];
+  return { ...DEFAULTS, view, host, begin, end, quantity, order, kinds, label, heat };
 }

@@ -15,7 +15,9 @@ function lastPart(host: RecordedHost, longestUs: number): [number, number] {
 }
 
 /** An unknown host stays as it is: the server says what is wrong with it. */
-export function completeAddress(address: Address, hosts: RecordedHost[]): Address {
+export function completeAddress(address: Address, hosts: RecordedHost[], hasFleet = false): Address {
+  const isWithoutHosts = hasFleet && hosts.length === 0 && address.host === "";
+  if (address.view === "fleet" || isWithoutHosts) return { ...address, view: "fleet", host: "" };
   const name = address.host || hosts[0]?.name || "";
   const host = hosts.find((one) => one.name === name);
   if (!host || address.view === "live") return { ...address, host: name };

@@ -1,6 +1,7 @@
 // Starts the page: theme, hosts, header, then the view that the address asks for.
 
 import { DEFAULTS } from "./address";
+import type { ViewName } from "./address";
 import { serverAsk } from "./api/ask";
 import { embeddedAsk } from "./api/embedded";
 import type { Hosts } from "./api/types";
@@ -15,6 +16,8 @@ import { startTheme } from "./parts/theme";
 import { diagnosis } from "./views/diagnosis";
 import { live } from "./views/live";
 import { moment } from "./views/moment";
+import { fleet } from "./views/fleet";
+import { broughtFirst, HOSTS_CHANGED } from "./views/fleet/bringing";
 import { overview } from "./views/overview";
 
 const HOSTS_AGAIN_MS = 30_000;
@@ -26,9 +29,15 @@ let hosts: Hosts | null = null;
 let shown: Shown | null = null;
 
 const top = header(
-  (host) => shown?.go({ ...DEFAULTS, view: shown.address.view, quantity: shown.address.quantity, host }),
+  (host) => shown?.go({ ...DEFAULTS, view: viewFor(host), quantity: shown.address.quantity, host }),
   ask.oneFile,
 );
+
+/** The fleet is the view of all hosts; every other one is of a single host. */
+function viewFor(host: string): ViewName {
+  if (host === "") return "fleet";
+  return shown && shown.address.view !== "fleet" ? shown.address.view : DEFAULTS.view;
+}
 
 function skipLink(): HTMLElement {
   const skip = element("a", { class: "skip button", href: "#view" }, "Skip to the view");
@@ -43,9 +52,10 @@ function begin(known: Hosts): void {
   shown = showPage({
     ask,
     place,
-    views: { overview, moment, diagnosis, live },
+    views: { overview, moment: known.has_fleet ? broughtFirst(moment) : moment, diagnosis, live, fleet },
+    first: known.has_fleet ? "fleet" : DEFAULTS.view,
     announce: (text) => (speaker.textContent = text),
-    complete: (address) => completeAddress(address, hosts?.hosts ?? known.hosts),
+    complete: (address) => completeAddress(address, (hosts ?? known).hosts, known.has_fleet),
     heard: (now) => {
       hideTooltip();
       top.show(now);
@@ -72,7 +82,7 @@ async function start(): Promise<void> {
     place.replaceChildren(failureState(error, () => void start()));
     return;
   }
-  if (hosts.hosts.length === 0) {
+  if (hosts.hosts.length === 0 && !hosts.has_fleet) {
     place.replaceChildren(nothingRecorded());
     return;
   }
@@ -97,6 +107,7 @@ addEventListener(SESSION_OPENED, (event) => {
   event.preventDefault();
   shown.restart();
 });
+addEventListener(HOSTS_CHANGED, () => void renewHosts());
 startTheme();
 document.getElementById("page")?.replaceChildren(skipLink(), top.element, place, speaker);
 void start();

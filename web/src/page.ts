@@ -18,6 +18,7 @@ export type View = (place: HTMLElement, page: Page) => void;
 export interface Stage {
   ask: Ask;
   views: Record<ViewName, View>;
+  first: ViewName; // where the address says nothing
   place: HTMLElement;
   announce(text: string): void;
   complete(address: Address): Address; // fills in what the address leaves open
@@ -33,7 +34,7 @@ export interface Shown {
 }
 
 export function showPage(stage: Stage): Shown {
-  let address = stage.complete(parseAddress(location.hash));
+  let address = stage.complete(parseAddress(location.hash, stage.first));
   let listeners: Listener[] = [];
   let leaving = new AbortController();
 
@@ -79,7 +80,7 @@ export function showPage(stage: Stage): Shown {
   }
 
   function follow(): void {
-    const now = stage.complete(parseAddress(location.hash));
+    const now = stage.complete(parseAddress(location.hash, stage.first));
     if (hashOf(now) !== hashOf(address)) arrive(now);
   }
 

@@ -26,6 +26,12 @@ const FULL: Address = {
   mark: "kubelet;shrink%3Bnode;total",
   event: "nic-reset-20261116T165851.125Z-3",
   rows: 100,
+  kinds: ["nic-reset", "oom-kill"],
+  label: "labels/zone",
+  group: "use1-az4 &=",
+  heat: "hosts",
+  part: "fixed",
+  change: "units/ecs.service/enabled=disabled",
 };
 
 test("a link reproduces everything", () => {
@@ -49,4 +55,18 @@ test("another view keeps where and when, not what was chosen", () => {
   const there = inView(FULL, "diagnosis");
   assert.deepEqual([there.host, there.begin, there.end], [FULL.host, FULL.begin, FULL.end]);
   assert.deepEqual([there.a, there.cpus, there.search], [null, [], ""]);
+});
+
+test("between the days of a fleet and the minutes of a host no time is kept", () => {
+  const there = inView(FULL, "fleet");
+  assert.deepEqual([there.begin, there.end, there.kinds, there.group], [0, 0, FULL.kinds, ""]);
+  assert.equal(inView({ ...FULL, view: "fleet" }, "moment").begin, 0);
+  assert.equal(inView({ ...FULL, view: "fleet" }, "fleet").begin, FULL.begin);
+});
+
+test("the first view is for a link that says nothing", () => {
+  assert.equal(parseAddress("", "fleet").view, "fleet");
+  assert.equal(parseAddress("#nonsense?x=1", "fleet").view, "fleet");
+  assert.equal(parseAddress("#?host=web-1", "fleet").view, "overview");
+  assert.equal(parseAddress("#live", "fleet").view, "live");
 });

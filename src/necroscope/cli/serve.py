@@ -2,6 +2,7 @@
 
 necroscope serve                                 on this machine alone, at http://127.0.0.1:8420/
 necroscope serve --listen 10.0.0.7:8420 --token-file F --certificate C --key K
+necroscope serve --fleet s3://BUCKET/PREFIX      the hosts of a fleet beside those of the store
 necroscope serve -b 03:00 -e 04:00 -o moment.html    one file for a ticket, which needs no server
 
 It only reads. On another address than this machine's own it wants a token, and TLS or a proxy that has it.
@@ -18,6 +19,7 @@ from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, argument
 from necroscope.cli.screen import note
 from necroscope.cli.signals import Asked, signals
+from necroscope.errors import NotInstalledError
 from necroscope.recording.config import parse_listen
 from necroscope.recording.quantities import parse_address
 
@@ -27,6 +29,12 @@ DEFAULT_ADDRESS = "127.0.0.1:8420"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `serve` understands."""
     add_store(parser)
+    parser.add_argument(
+        "--fleet",
+        metavar="PLACE",
+        default="",
+        help="the fleet of a place, too: a folder or s3://BUCKET/PREFIX",
+    )
     parser.add_argument(
         "--listen",
         type=argument(parse_listen),
@@ -60,12 +68,16 @@ def _serve(arguments: argparse.Namespace, asked: Asked) -> Answer:
     # Imported here: the file alone does not need a server, nor does --help.
     from necroscope.server.app import build_app
     from necroscope.server.connection_limits import Connections
+    from necroscope.server.fleet_store import check_place
     from necroscope.server.guard import names_of
     from necroscope.server.layers import Settings
     from necroscope.server.listening import Door, check_door, is_loopback, open_listener, tls_of
     from necroscope.server.serving import serve
     from necroscope.server.token_file import read_token
 
+    if arguments.fleet:
+        with suppress(NotInstalledError):  # the page will say so
+            check_place(arguments.fleet)
     host, port = parse_address(arguments.listen)
     token = read_token(arguments.token_file) if arguments.token_file else ""
     door = Door(host, port, bool(token), arguments.certificate, arguments.key, arguments.behind_proxy)
@@ -79,7 +91,13 @@ def _serve(arguments: argparse.Namespace, asked: Asked) -> Answer:
             loopback=is_loopback(door),
             is_behind_proxy=door.is_behind_proxy,
         )
-        settings = Settings(arguments.store, names, token, is_secure=door.has_tls or door.is_behind_proxy)
+        settings = Settings(
+            arguments.store,
+            names,
+            token,
+            is_secure=door.has_tls or door.is_behind_proxy,
+            fleet=arguments.fleet,
+        )
         address = f"{'https' if tls else 'http'}://{_bracketed(host)}:{port}/"
         with suppress(OSError):  # nobody watches
             note(f"the page is at {address}{' and asks for the token' if token else ''}")

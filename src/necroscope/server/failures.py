@@ -23,6 +23,8 @@ from necroscope.errors import (
     NecroscopeError,
     NoSamplesError,
     NothingRecordedError,
+    NotInstalledError,
+    PlaceError,
     StoreError,
     TokenWantedError,
     UsageError,
@@ -39,6 +41,8 @@ STATUSES: dict[type[NecroscopeError], int] = {
     NothingRecordedError: 404,
     NoSamplesError: 404,
     StoreError: 404,
+    NotInstalledError: 501,
+    PlaceError: 502,
     BusyError: 503,
 }
 RETRY_SECONDS = 3

@@ -26,6 +26,7 @@ class Settings:
     token: str = field(default="", repr=False)  # empty: everybody on this machine may ask
     is_secure: bool = False  # the browser speaks TLS, to us or to a proxy
     static: Path = STATIC
+    fleet: str = ""  # the address of a place; empty: only the store is served
 
 
 def layered(routes: FastAPI, settings: Settings) -> ASGIApp:

@@ -78,13 +78,18 @@ def document_of(app: FastAPI) -> dict[str, Any]:
 
 
 def whole_document() -> dict[str, Any]:
-    """The document of the server, without a store to ask."""
+    """The document of the server with a fleet, without a store or a place to ask."""
+    from necroscope.server.fleet_routes import add_fleet_routes
+    from necroscope.server.fleet_store import FleetStore
     from necroscope.server.recorded_store import RecordedStore
     from necroscope.server.routes import add_routes
     from necroscope.server.work import Work
 
     app = new_app()
-    add_routes(app, RecordedStore(Path("/nonexistent")), Work())
+    nowhere = Path("/nonexistent")
+    store = RecordedStore(nowhere)
+    add_routes(app, store, Work())
+    add_fleet_routes(app, FleetStore(str(nowhere), store), Work())
     return document_of(app)
 
 

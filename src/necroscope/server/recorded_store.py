@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -60,6 +60,7 @@ class RecordedStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._fetched: tuple[Path, ...] = ()  # stores with what came from other hosts
         self.seconds = SegmentSeconds()
         self.explanations: KeptAnswers[tuple[Explanation | None, list[Damage]]] = KeptAnswers(64)
         self.queue_cores: KeptAnswers[int | None] = KeptAnswers(4096)  # by event
@@ -87,6 +88,12 @@ class RecordedStore:
             raise NothingRecordedError("there is no recording of this host", hint="/api/hosts lists them")
         return list(found)
 
+    def also_in(self, root: Path) -> None:
+        """Look at once, and from now on, into another store, too: of hosts by the names of their folders."""
+        with self._lock:
+            self._fetched = tuple(dict.fromkeys((*self._fetched, root)))
+            self._listing = NOTHING_YET
+
     def recorded_in(self, span: Range) -> list[StoredSegment]:
         """The recorded segments of a host; NothingRecordedError where a range has no part of any."""
         stored = [segment for segment in self.segments_of(span.host) if segment.boot_id]
@@ -97,18 +104,22 @@ class RecordedStore:
     def damaged_in(self, span: Range, more: Sequence[Damage] = ()) -> list[Damaged]:
         """What could not be read of a range, and what else turned out to be damaged."""
         own = {segment.folder.parent for segment in self.hosts().get(span.host, ())}
-        own.add(Store(self.root).host_folder(span.host))
+        own |= {Store(root).host_folder(span.host) for root in (self.root, *self._fetched)}
         listed = [d for d in self.damaged if own & {d.folder, d.folder.parent} and _may_be_in(d, span)]
         return self.told([*listed, *more])
 
     def told(self, damaged: Sequence[Damage]) -> list[Damaged]:
         """Damage in words, each segment once; where the store lies is nobody's business."""
         first = {damage.folder: damage.error for damage in reversed(damaged)}
-        beginning = f"{self.root}/"
         return [
-            Damaged(error.what.replace(beginning, ""), error.hint.replace(beginning, ""))
+            Damaged(self._without_place(error.what), self._without_place(error.hint))
             for _, error in sorted(first.items())
         ]
+
+    def _without_place(self, text: str) -> str:
+        for root in (self.root, *self._fetched):
+            text = text.replace(f"{root}/", "")
+        return text
 
     def _listed(self) -> _Listing:
         with self._lock:
@@ -117,9 +128,9 @@ class RecordedStore:
             return self._listing
 
     def _list(self) -> _Listing:
-        store = Store(self.root, read=self._read)
+        stores = [Store(root, read=self._read) for root in (self.root, *self._fetched)]
         try:
-            found = store.segments()
+            found = _each_once([segment for store in stores for segment in store.segments()])
         except OSError as error:  # a link to itself, a disk that fails
             raise StoreError(f"the store cannot be listed: {error.strerror}", hint=IN_THE_STORE) from error
         there = {segment.folder for segment in found}
@@ -129,7 +140,8 @@ class RecordedStore:
             by_host.setdefault(visible_text(segment.host), []).append(segment)  # as it is told and asked for
         newest_first = sorted(by_host, key=lambda host: (-max(s.end_ns for s in by_host[host]), host))
         hosts = {host: tuple(by_host[host]) for host in newest_first}
-        return _Listing(time.monotonic(), MappingProxyType(hosts), tuple(store.damaged))
+        damaged = tuple(damage for store in stores for damage in store.damaged)
+        return _Listing(time.monotonic(), MappingProxyType(hosts), damaged)
 
     def _read(self, folder: Path) -> StoredSegment:
         signature = _signature(folder)
@@ -138,8 +150,18 @@ class RecordedStore:
             return known[1]
         require_files(folder)
         segment = read_segment(folder, self.journals.last_moment_ns)
+        if folder.parent.parent in self._fetched:  # two hosts of a fleet may call themselves the same
+            segment = replace(segment, host=folder.parent.name)
         self._remembered[folder] = signature, segment
         return segment
+
+
+def _each_once(segments: Sequence[StoredSegment]) -> list[StoredSegment]:
+    """Of a segment that is here and was fetched as well, the one that is here; the oldest first."""
+    first: dict[tuple[str, str, str], StoredSegment] = {}
+    for segment in segments:
+        first.setdefault((segment.host, segment.boot_id, segment.folder.name), segment)
+    return sorted(first.values(), key=lambda segment: (segment.begin_ns, str(segment.folder)))
 
 
 def _signature(folder: Path) -> Signature:

@@ -115,15 +115,13 @@ AskedFilters = Annotated[Filters, Depends(asked_filters)]
 AskedTree = Annotated[Tree, Depends(asked_tree)]
 
 
-ANSWERS: dict[type, TypeAdapter[Any]] = {
-    kind: TypeAdapter(kind)
-    for kind in (Hosts, Cores, Events, Zombies, Explained, Live, Scope, Flame, Culprits)
-}
+ADAPTERS: dict[type, TypeAdapter[Any]] = {}  # what writes answers of a kind
 
 
 def encoded(answer: object) -> bytes:
     """An answer as JSON; in the thread of the question, since a large one takes a while."""
-    adapter = ANSWERS[type(answer)]
+    kind = type(answer)
+    adapter = ADAPTERS.get(kind) or ADAPTERS.setdefault(kind, TypeAdapter(kind))
     try:
         return visible_json(adapter.dump_json(answer))
     except PydanticSerializationError:  # half a character in a name: JSON can write it as an escape
@@ -142,18 +140,19 @@ class _Desk:
         return Response(content, media_type="application/json")
 
 
-def add_routes(app: FastAPI, store: RecordedStore, work: Work) -> None:
-    """All questions, below /api."""
+def add_routes(app: FastAPI, store: RecordedStore, work: Work, *, has_fleet: bool = False) -> None:
+    """All questions about hosts, below /api; there may be some about a fleet beside them."""
     desk = _Desk(store, work)
+
+    @app.get("/api/hosts", operation_id="hosts", response_model=Hosts, responses=ERRORS)
+    async def hosts() -> Response:
+        return await desk.ask(lambda store: ask_hosts(store, has_fleet=has_fleet))
+
     _add_questions_about_a_range(app, desk)
     _add_questions_about_samples(app, desk)
 
 
 def _add_questions_about_a_range(app: FastAPI, desk: _Desk) -> None:
-    @app.get("/api/hosts", operation_id="hosts", response_model=Hosts, responses=ERRORS)
-    async def hosts() -> Response:
-        return await desk.ask(ask_hosts)
-
     @app.get("/api/cores", operation_id="cores", response_model=Cores, responses=ERRORS)
     async def cores(asked: AskedRange, columns: Columns = 1024) -> Response:
         return await desk.ask(lambda store: ask_cores(store, asked, columns))

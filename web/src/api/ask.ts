@@ -1,11 +1,14 @@
 // Typed questions to the server. One file: all the page ever requests is here.
 
+import { serverFleet } from "./ask_fleet";
+import type { FleetAsk } from "./ask_fleet";
 import { Failure, failureIn, isAbort, lostServer } from "./failure";
 import { queryOf } from "./questions";
 import type * as q from "./questions";
 import type * as t from "./types";
 
 export interface Ask {
+  fleet: FleetAsk;
   hosts(signal?: AbortSignal): Promise<t.Hosts>;
   cores(question: q.ColumnsQuestion, signal?: AbortSignal): Promise<t.Cores>;
   events(question: q.EventsQuestion, signal?: AbortSignal): Promise<t.Events>;
@@ -53,6 +56,7 @@ async function get<Answer>(path: string, question: object, signal?: AbortSignal)
 
 export function serverAsk(): Ask {
   return {
+    fleet: serverFleet(get),
     hosts: (signal) => get("hosts", {}, signal),
     cores: (question, signal) => get("cores", question, signal),
     events: (question, signal) => get("events", question, signal),

@@ -4,6 +4,7 @@
 import { culpritKey, diagnosisKey, flameKey, scopeKey } from "./answer_key";
 import { CORES_KEYS, DIAGNOSIS_KEYS, EVENTS_KEY, HOSTS_KEY, ZOMBIES_KEY } from "./answer_key";
 import type { Ask } from "./ask";
+import { serverFleet } from "./ask_fleet";
 import { bytesOf } from "./bytes";
 import { cutCores } from "./cut_cores";
 import { cutEvents, cutZombies } from "./cut_series";
@@ -76,6 +77,7 @@ export function askOf(opened: () => Promise<Embedded>): Ask {
     flame: (question, signal) => find(flameKey(question), "a flame graph of these samples", signal),
     culprit: (question, signal) => find(culpritKey(question), "who stands out in these seconds", signal),
     live: () => Promise.reject(notInThisFile("what is recorded now")),
+    fleet: serverFleet(() => Promise.reject(notInThisFile("the fleet"))),
     exportUrl: () => "",
     oneFile: true,
   };

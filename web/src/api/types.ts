@@ -174,6 +174,176 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/fleet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet */
+        get: operations["fleet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Map */
+        get: operations["fleet-map"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Events */
+        get: operations["fleet-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-moment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Moment */
+        get: operations["fleet-moment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-where": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Where */
+        get: operations["fleet-where"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-culprit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Culprit */
+        get: operations["fleet-culprit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Drift */
+        get: operations["fleet-drift"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Next */
+        get: operations["fleet-next"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Jobs */
+        get: operations["fleet-jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/fleet-fixed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Fleet Fixed */
+        get: operations["fleet-fixed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/session": {
         parameters: {
             query?: never;
@@ -214,6 +384,22 @@ export interface components {
                 number,
                 number
             ][];
+        };
+        /**
+         * BlamesOfTime
+         * @description How many jobs failed in a column of time.
+         */
+        BlamesOfTime: {
+            /** Begin Us */
+            begin_us: number;
+            /** Node */
+            node: number;
+            /** Own */
+            own: number;
+            /** Unknown */
+            unknown: number;
+            /** Not Checked */
+            not_checked: number;
         };
         /**
          * ChainLink
@@ -291,6 +477,28 @@ export interface components {
             hint: string;
         };
         /**
+         * DriftGroup
+         * @description A group of hosts.
+         */
+        DriftGroup: {
+            /** Name */
+            name: string;
+            /** Hosts */
+            hosts: number;
+        };
+        /**
+         * EventNotCompared
+         * @description An event whose samples are not there, or that has nothing to be compared with.
+         */
+        EventNotCompared: {
+            /** Host */
+            host: string;
+            /** Event */
+            event: string;
+            /** Why */
+            why: string;
+        };
+        /**
          * Events
          * @description The events of a range, the oldest first. Of too many, those of frequent kinds are left out.
          */
@@ -360,11 +568,54 @@ export interface components {
             damaged: components["schemas"]["Damaged"][];
         };
         /**
+         * ExposedHosts
+         * @description Hosts, and what happened to them.
+         */
+        ExposedHosts: {
+            /** Hosts */
+            hosts: number;
+            /** Affected */
+            affected: number;
+            /** Episodes */
+            episodes: number;
+            /** Host Hours */
+            host_hours: number;
+        };
+        /**
          * Failed
          * @description The body of every answer that is not a success.
          */
         Failed: {
             error: components["schemas"]["Failure"];
+        };
+        /**
+         * FailedJob
+         * @description A failed job and what it is put down to.
+         */
+        FailedJob: {
+            /** Cluster */
+            cluster: string;
+            /** Id */
+            id: string;
+            /** End Us */
+            end_us: number | null;
+            /**
+             * Blame
+             * @enum {string}
+             */
+            blame: "node" | "own" | "unknown" | "not checked";
+            /** Host */
+            host: string;
+            /** Event */
+            event: string;
+            /** Event Us */
+            event_us: number | null;
+            /** Seconds Before */
+            seconds_before: number | null;
+            /** By Chance */
+            by_chance: number | null;
+            /** Sentence */
+            sentence: string;
         };
         /**
          * Failure
@@ -430,6 +681,391 @@ export interface components {
             module: string;
         };
         /**
+         * Fleet
+         * @description What can be asked about.
+         */
+        Fleet: {
+            /** Place */
+            place: string;
+            /** Begin Us */
+            begin_us: number;
+            /** End Us */
+            end_us: number;
+            /** Made Us */
+            made_us: number;
+            /** Hosts */
+            hosts: number;
+            /** Kinds */
+            kinds: {
+                [key: string]: number;
+            };
+            /** Labels */
+            labels: components["schemas"]["FleetLabel"][];
+            /** Rejected */
+            rejected: components["schemas"]["Rejected"][];
+            /** Rejected Parts */
+            rejected_parts: number;
+            /** Has Jobs */
+            has_jobs: boolean;
+            /** Trouble */
+            trouble: string;
+            /** Now Us */
+            now_us: number;
+        };
+        /**
+         * FleetConcentration
+         * @description One value of one label, against all others of it.
+         */
+        FleetConcentration: {
+            /** Label */
+            label: string;
+            /** Value */
+            value: string;
+            inside: components["schemas"]["ExposedHosts"];
+            outside: components["schemas"]["ExposedHosts"];
+            /** Rate Ratio */
+            rate_ratio: number | null;
+            interval: components["schemas"]["Interval"];
+            /** P */
+            p: number | null;
+            /** Q */
+            q: number | null;
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "concentrates" | "spared" | "follows" | "not shown";
+            /** Ratio Among Alike */
+            ratio_among_alike: number | null;
+            interval_among_alike: components["schemas"]["Interval"] | null;
+            /** Follows */
+            follows: string[];
+            /** Cannot Tell Apart From */
+            cannot_tell_apart_from: string[];
+            /** Sentence */
+            sentence: string;
+        };
+        /**
+         * FleetCulprits
+         * @description The suspects, what is common to the most hosts first.
+         */
+        FleetCulprits: {
+            /** Events */
+            events: number;
+            /** Compared */
+            compared: number;
+            /** Hosts */
+            hosts: number;
+            culprit: components["schemas"]["FleetSuspect"] | null;
+            /** Suspects */
+            suspects: components["schemas"]["FleetSuspect"][];
+            /** Not Compared */
+            not_compared: components["schemas"]["EventNotCompared"][];
+            /** Note */
+            note: string;
+        };
+        /**
+         * FleetDifference
+         * @description A fact that is not the same everywhere.
+         */
+        FleetDifference: {
+            /** Fact */
+            fact: string;
+            /** Summary */
+            summary: string;
+            /** Relevance */
+            relevance: string;
+            /** Matters */
+            matters: boolean;
+            /** Why */
+            why: string;
+            /** Q */
+            q: number | null;
+            /** Odds Ratio */
+            odds_ratio: number | null;
+            interval: components["schemas"]["Interval"] | null;
+            /** P Among Alike */
+            p_among_alike: number | null;
+            /** Values */
+            values: components["schemas"]["ValueByGroup"][];
+            /** Cannot Tell Apart From */
+            cannot_tell_apart_from: string[];
+            /** Explained By */
+            explained_by: string[];
+        };
+        /**
+         * FleetDrift
+         * @description All differences, the likeliest to matter first.
+         */
+        FleetDrift: {
+            /** Groups */
+            groups: components["schemas"]["DriftGroup"][];
+            /** Symptom */
+            symptom: string;
+            /** Facts */
+            facts: number;
+            /** Differences */
+            differences: components["schemas"]["FleetDifference"][];
+            /** Left Out */
+            left_out: number;
+            /** Note */
+            note: string;
+        };
+        /**
+         * FleetEvent
+         * @description An event of a host of the fleet.
+         */
+        FleetEvent: {
+            /** Id */
+            id: string;
+            /** Host */
+            host: string;
+            /** Kind */
+            kind: string;
+            /** Time Us */
+            time_us: number;
+            /** Text */
+            text: string;
+            /** Device */
+            device: string;
+            /** Core */
+            core: number | null;
+            /** Is Shipped */
+            is_shipped: boolean;
+        };
+        /**
+         * FleetEvents
+         * @description The first of each episode, the newest first.
+         */
+        FleetEvents: {
+            /** Events */
+            events: components["schemas"]["FleetEvent"][];
+            /** Left Out */
+            left_out: number;
+        };
+        /**
+         * FleetFixed
+         * @description Changed hosts and control hosts, before and after.
+         */
+        FleetFixed: {
+            /** What */
+            what: string;
+            /** Begin Us */
+            begin_us: number;
+            /** At Us */
+            at_us: number;
+            /** End Us */
+            end_us: number;
+            changed_before: components["schemas"]["GroupPeriod"];
+            changed_after: components["schemas"]["GroupPeriod"];
+            control_before: components["schemas"]["GroupPeriod"];
+            control_after: components["schemas"]["GroupPeriod"];
+            /** Ratio */
+            ratio: number | null;
+            /** Control Ratio */
+            control_ratio: number | null;
+            /** Ratio Of Ratios */
+            ratio_of_ratios: number | null;
+            interval: components["schemas"]["Interval"];
+            /** P Better */
+            p_better: number | null;
+            /** P Halved */
+            p_halved: number | null;
+            /** Verdict */
+            verdict: string;
+            /** Days Needed */
+            days_needed: number | null;
+            /** Note */
+            note: string;
+        };
+        /**
+         * FleetGroup
+         * @description The hosts with one value of a label, over the whole range.
+         */
+        FleetGroup: {
+            /** Name */
+            name: string;
+            /** Is Unknown */
+            is_unknown: boolean;
+            /** Hosts */
+            hosts: number;
+            /** Affected */
+            affected: number;
+            /** Episodes */
+            episodes: number;
+            /** Host Hours */
+            host_hours: number;
+        };
+        /**
+         * FleetJobs
+         * @description All jobs of a range.
+         */
+        FleetJobs: {
+            /** Jobs */
+            jobs: number;
+            /** Ended */
+            ended: number;
+            /** Failed */
+            failed: number;
+            /** Checked */
+            checked: number;
+            /** Own */
+            own: number;
+            /** With Event */
+            with_event: number;
+            /** Expected */
+            expected: number;
+            /** Attributed */
+            attributed: number;
+            /** Beyond Chance */
+            beyond_chance: boolean;
+            /** Excess */
+            excess: number;
+            excess_interval: components["schemas"]["Interval"];
+            /** P */
+            p: number | null;
+            /** Success Rate */
+            success_rate: number | null;
+            /** Success Rate Without */
+            success_rate_without: number | null;
+            /** Step Us */
+            step_us: number;
+            /** Over Time */
+            over_time: components["schemas"]["BlamesOfTime"][];
+            /** Failures */
+            failures: components["schemas"]["FailedJob"][];
+            /** Left Out */
+            left_out: number;
+            /** Note */
+            note: string;
+        };
+        /**
+         * FleetLabel
+         * @description A fact by which hosts can be grouped.
+         */
+        FleetLabel: {
+            /** Name */
+            name: string;
+            /** Values */
+            values: number;
+        };
+        /**
+         * FleetMap
+         * @description For each group a row of columns. Arrays are groups x columns, row by row, in base64.
+         *
+         *     Nothing is recorded where the seconds are 0.
+         */
+        FleetMap: {
+            /** Label */
+            label: string;
+            /** Kinds */
+            kinds: string[];
+            /** Begin Us */
+            begin_us: number;
+            /** Step Us */
+            step_us: number;
+            /** Columns */
+            columns: number;
+            /** Groups */
+            groups: components["schemas"]["FleetGroup"][];
+            /** Left Out */
+            left_out: number;
+            /** Episodes */
+            episodes: string;
+            /** Affected */
+            affected: string;
+            /** Recorded Seconds */
+            recorded_seconds: string;
+        };
+        /**
+         * FleetMoment
+         * @description Where the recording is, and how to ask the host for it.
+         */
+        FleetMoment: {
+            /**
+             * Whereabouts
+             * @enum {string}
+             */
+            whereabouts: "here" | "brought" | "not shipped" | "unknown host";
+            /** Segments */
+            segments: number;
+            /** Command */
+            command: string;
+        };
+        /**
+         * FleetNext
+         * @description The hosts, the soonest first.
+         */
+        FleetNext: {
+            /** End Us */
+            end_us: number;
+            /** Hosts */
+            hosts: number;
+            /** Growing */
+            growing: number;
+            /** Beyond */
+            beyond: number;
+            /** Forecasts */
+            forecasts: components["schemas"]["HostForecast"][];
+            /** Left Out */
+            left_out: number;
+            /** Note */
+            note: string;
+        };
+        /**
+         * FleetSuspect
+         * @description A process, a kernel function, or a pair, over many events of many hosts.
+         */
+        FleetSuspect: {
+            /** Kind */
+            kind: string;
+            /** Process */
+            process: string;
+            /** Function */
+            function: string;
+            /** Events */
+            events: number;
+            /** Hosts */
+            hosts: number;
+            /** Of Events */
+            of_events: number;
+            /** Of Hosts */
+            of_hosts: number;
+            /** Share */
+            share: number;
+            /** Quiet Share */
+            quiet_share: number;
+            /** Lift */
+            lift: number | null;
+            /** P */
+            p: number | null;
+            /** Q */
+            q: number | null;
+            /** Is Significant */
+            is_significant: boolean;
+            /** Way */
+            way: string;
+        };
+        /**
+         * FleetWhere
+         * @description The values of all labels, the likeliest cause first.
+         */
+        FleetWhere: {
+            /** Kinds */
+            kinds: string[];
+            total: components["schemas"]["ExposedHosts"];
+            /** Tested */
+            tested: number;
+            /** Concentrations */
+            concentrations: components["schemas"]["FleetConcentration"][];
+            /** Left Out */
+            left_out: number;
+            /** Unknown Hosts */
+            unknown_hosts: number;
+            /** Note */
+            note: string;
+        };
+        /**
          * Forecast
          * @description How fast the zombies grow, and when it will hurt.
          */
@@ -446,6 +1082,47 @@ export interface components {
             wall_us: number | null;
         };
         /**
+         * GroupPeriod
+         * @description What happened to a group of hosts before or after.
+         */
+        GroupPeriod: {
+            /** Hosts */
+            hosts: number;
+            /** Episodes */
+            episodes: number;
+            /** Host Hours */
+            host_hours: number;
+        };
+        /**
+         * HostForecast
+         * @description When a host reaches the wall, in seconds from the end of the range.
+         */
+        HostForecast: {
+            /** Host */
+            host: string;
+            /** Outlook */
+            outlook: string;
+            /** Tracked */
+            tracked: number;
+            /** Zombies */
+            zombies: number | null;
+            /** Wall Level */
+            wall_level: number | null;
+            /** Per Hour */
+            per_hour: number | null;
+            per_hour_interval: components["schemas"]["Interval"] | null;
+            /** Seconds */
+            seconds: number | null;
+            /** Earliest Seconds */
+            earliest_seconds: number | null;
+            /** Latest Seconds */
+            latest_seconds: number | null;
+            /** Hours Seen */
+            hours_seen: number;
+            /** Last Us */
+            last_us: number;
+        };
+        /**
          * Hosts
          * @description All hosts, the one with the newest second first.
          */
@@ -458,6 +1135,21 @@ export interface components {
             now_us: number;
             /** Version */
             version: string;
+            /**
+             * Has Fleet
+             * @default false
+             */
+            has_fleet: boolean;
+        };
+        /**
+         * Interval
+         * @description 95 %. Null: nothing limits it on that side.
+         */
+        Interval: {
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
         };
         /**
          * Live
@@ -556,6 +1248,16 @@ export interface components {
             segments: number;
         };
         /**
+         * Rejected
+         * @description What a host has sent that is none of ours, and why.
+         */
+        Rejected: {
+            /** Name */
+            name: string;
+            /** Why */
+            why: string;
+        };
+        /**
          * RuledOut
          * @description Another explanation, and what speaks against it.
          */
@@ -631,6 +1333,16 @@ export interface components {
             text: string;
         };
         /**
+         * ValueByGroup
+         * @description How many hosts of each group have a value; null: the fact is not there.
+         */
+        ValueByGroup: {
+            /** Value */
+            value: string | null;
+            /** Hosts */
+            hosts: number[];
+        };
+        /**
          * Zombies
          * @description Counts at some moments of a range; None marks a hole in the recording.
          */
@@ -657,28 +1369,54 @@ export interface components {
     pathItems: never;
 }
 export type Baseline = components['schemas']['Baseline'];
+export type BlamesOfTime = components['schemas']['BlamesOfTime'];
 export type ChainLink = components['schemas']['ChainLink'];
 export type Cores = components['schemas']['Cores'];
 export type Culprits = components['schemas']['Culprits'];
 export type Damaged = components['schemas']['Damaged'];
+export type DriftGroup = components['schemas']['DriftGroup'];
+export type EventNotCompared = components['schemas']['EventNotCompared'];
 export type Events = components['schemas']['Events'];
 export type EvidenceRow = components['schemas']['EvidenceRow'];
 export type Explained = components['schemas']['Explained'];
+export type ExposedHosts = components['schemas']['ExposedHosts'];
 export type Failed = components['schemas']['Failed'];
+export type FailedJob = components['schemas']['FailedJob'];
 export type Failure = components['schemas']['Failure'];
 export type Flame = components['schemas']['Flame'];
 export type FlameLabel = components['schemas']['FlameLabel'];
+export type Fleet = components['schemas']['Fleet'];
+export type FleetConcentration = components['schemas']['FleetConcentration'];
+export type FleetCulprits = components['schemas']['FleetCulprits'];
+export type FleetDifference = components['schemas']['FleetDifference'];
+export type FleetDrift = components['schemas']['FleetDrift'];
+export type FleetEvent = components['schemas']['FleetEvent'];
+export type FleetEvents = components['schemas']['FleetEvents'];
+export type FleetFixed = components['schemas']['FleetFixed'];
+export type FleetGroup = components['schemas']['FleetGroup'];
+export type FleetJobs = components['schemas']['FleetJobs'];
+export type FleetLabel = components['schemas']['FleetLabel'];
+export type FleetMap = components['schemas']['FleetMap'];
+export type FleetMoment = components['schemas']['FleetMoment'];
+export type FleetNext = components['schemas']['FleetNext'];
+export type FleetSuspect = components['schemas']['FleetSuspect'];
+export type FleetWhere = components['schemas']['FleetWhere'];
 export type Forecast = components['schemas']['Forecast'];
+export type GroupPeriod = components['schemas']['GroupPeriod'];
+export type HostForecast = components['schemas']['HostForecast'];
 export type Hosts = components['schemas']['Hosts'];
+export type Interval = components['schemas']['Interval'];
 export type Live = components['schemas']['Live'];
 export type Named = components['schemas']['Named'];
 export type NotChecked = components['schemas']['NotChecked'];
 export type PlanStep = components['schemas']['PlanStep'];
 export type RecordedEvent = components['schemas']['RecordedEvent'];
 export type RecordedHost = components['schemas']['RecordedHost'];
+export type Rejected = components['schemas']['Rejected'];
 export type RuledOut = components['schemas']['RuledOut'];
 export type Scope = components['schemas']['Scope'];
 export type Suspect = components['schemas']['Suspect'];
+export type ValueByGroup = components['schemas']['ValueByGroup'];
 export type Zombies = components['schemas']['Zombies'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -1694,6 +2432,1170 @@ export interface operations {
             };
             /** @description our fault */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    fleet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Fleet"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-map": {
+        parameters: {
+            query: {
+                /** @description section/name, as labels/zone */
+                label?: string;
+                columns?: number;
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetMap"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-events": {
+        parameters: {
+            query: {
+                /** @description section/name, as labels/zone */
+                label?: string;
+                group?: string;
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetEvents"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-moment": {
+        parameters: {
+            query: {
+                /** @description a name from /api/hosts */
+                host: string;
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetMoment"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-where": {
+        parameters: {
+            query: {
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetWhere"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-culprit": {
+        parameters: {
+            query: {
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetCulprits"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-drift": {
+        parameters: {
+            query: {
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetDrift"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-next": {
+        parameters: {
+            query: {
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetNext"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-jobs": {
+        parameters: {
+            query: {
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetJobs"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description busy; ask again later */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+        };
+    };
+    "fleet-fixed": {
+        parameters: {
+            query: {
+                /** @description section/name, as labels/zone */
+                label: string;
+                value: string;
+                /** @description microseconds, UTC */
+                begin_us: number;
+                /** @description microseconds, UTC */
+                end_us: number;
+                kind?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetFixed"];
+                };
+            };
+            /** @description the question cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a token is wanted */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description not permitted, or a foreign Host or Origin */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description nothing is recorded there */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the address is too long */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description our fault */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description a package is not installed */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failed"];
+                };
+            };
+            /** @description the fleet's place cannot be used */
+            502: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -18,14 +18,17 @@ const NAMES: Record<ViewName, string> = {
   moment: "Moment",
   diagnosis: "Diagnosis",
   live: "Live",
+  fleet: "Fleet",
 };
+const ORDER: readonly ViewName[] = ["fleet", "overview", "moment", "diagnosis", "live"];
 
-/** Without a server there is nothing live. */
+/** Without a server there is nothing live, and the fleet is there where one is served. */
 export function header(onHost: (host: string) => void, oneFile: boolean): Header {
-  const views = (Object.keys(NAMES) as ViewName[]).filter((view) => !(oneFile && view === "live"));
-  const links = new Map(views.map((view) => [view, element("a", {}, NAMES[view])]));
+  const views = ORDER.filter((view) => !(oneFile && view === "live"));
+  const links = new Map(views.map((view) => [view, element("a", { hidden: view === "fleet" }, NAMES[view])]));
   const select = element("select", { id: "host", onchange: () => onHost(select.value) });
   const button = element("button", { type: "button", onclick: toggleTheme });
+  let shown = "";
 
   function nameButton(): void {
     button.textContent = theme() === "dark" ? "Light" : "Dark";
@@ -48,13 +51,15 @@ export function header(onHost: (host: string) => void, oneFile: boolean): Header
         if (view === address.view) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
-      select.value = address.host;
-      document.title = `${NAMES[address.view]} · ${address.host || "no host"} · Necroscope`;
+      select.value = shown = address.host;
+      const about = address.view === "fleet" ? "all hosts" : address.host || "no host";
+      document.title = `${NAMES[address.view]} · ${about} · Necroscope`;
     },
     know(hosts) {
-      const chosen = select.value;
-      select.replaceChildren(...hosts.hosts.map((host) => option(host)));
-      select.value = chosen;
+      links.get("fleet")!.hidden = !hosts.has_fleet;
+      const all = hosts.has_fleet ? [element("option", { value: "" }, "all hosts of the fleet")] : [];
+      select.replaceChildren(...all, ...hosts.hosts.map((host) => option(host)));
+      select.value = shown;
     },
   };
 }

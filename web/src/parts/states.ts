@@ -57,6 +57,8 @@ function titleOf(failure: Failure): string {
     403: "Not permitted from here",
     404: "Nothing recorded there",
     413: "Too much at once",
+    501: "A package is missing",
+    502: "The fleet's place cannot be used",
     503: "The server is busy",
   };
   return titles[failure.status] ?? (failure.status < 500 ? "This cannot be asked" : "Something went wrong");

@@ -29,3 +29,4 @@ class Hosts:
     damaged: list[Damaged]
     now_us: int
     version: str
+    has_fleet: bool = False  # a fleet can be asked about, too

@@ -16,7 +16,7 @@ function wholeSecond(us: number): number {
 }
 
 /** The minute around an event; A is the 5 s before it, which hold its cause. */
-export function momentOfEvent(event: RecordedEvent): Change {
+export function momentOfEvent(event: Pick<RecordedEvent, "id" | "time_us" | "core">): Change {
   const middle = wholeSecond(event.time_us);
   return {
     view: "moment",

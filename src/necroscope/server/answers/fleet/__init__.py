@@ -1,0 +1,1 @@
+"""What the server answers about a fleet. What is infinite or not a number is null."""

@@ -1,0 +1,50 @@
+"""What happened to the hosts of a group, or to all, in some time."""
+
+from __future__ import annotations
+
+from necroscope.errors import UsageError
+from necroscope.fleet.tables.opened import FleetTables
+from necroscope.server.answers.fleet.fleet_events import FleetEvent, FleetEvents
+from necroscope.server.fleet_span import HOUR_US, FleetSpan
+from necroscope.server.fleet_store import FleetStore
+from necroscope.server.questions.fleet.episodes import Episode
+from necroscope.server.questions.fleet.map_rows import OTHERS
+from necroscope.server.questions.fleet.rows import all_rows, opened, see
+
+MOST_EVENTS = 200
+
+
+def ask_fleet_events(fleet: FleetStore, span: FleetSpan, label: str, group: str) -> FleetEvents:
+    """The first event of every episode, the newest first. Without a group: of all hosts."""
+    if group == OTHERS:
+        raise UsageError("which of the others?", hint="name one value of the label")
+    episodes = fleet.episodes(span)
+    if group:
+        grouping = fleet.grouping(label)
+        episodes = [one for one in episodes if grouping.group_of(one.facts) == group]
+    newest = episodes[::-1][:MOST_EVENTS]
+    shipped = shipped_segments(fleet.tables(), span)
+    return FleetEvents([_told(one, shipped) for one in newest], len(episodes) - len(newest))
+
+
+def shipped_segments(tables: FleetTables, span: FleetSpan) -> set[tuple[str, str]]:
+    """Host and segment of what was sent as a whole. A segment may begin in the hour before its event."""
+    with opened() as connection:
+        see(connection, tables, ("files",), span.begin_us - HOUR_US, span.end_us)
+        return {
+            (host, segment)
+            for host, segment in all_rows(connection, "SELECT DISTINCT host, segment FROM files")
+        }
+
+
+def _told(episode: Episode, shipped: set[tuple[str, str]]) -> FleetEvent:
+    return FleetEvent(
+        id=episode.id,
+        host=episode.host,
+        kind=episode.kind,
+        time_us=episode.time_us,
+        text=episode.text,
+        device=episode.device,
+        core=episode.core,
+        is_shipped=(episode.host, episode.segment) in shipped,
+    )

@@ -1,0 +1,70 @@
+"""Bring a host's own recording of some seconds here, where its segments were shipped."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import UTC, datetime
+
+from necroscope.errors import NothingRecordedError
+from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.segments_brought import bring_segment
+from necroscope.server.answers.fleet.fleet_moment import FleetMoment, Whereabouts
+from necroscope.server.fleet_store import FleetStore
+from necroscope.server.questions.fleet.rows import all_rows, opened, see
+from necroscope.server.range_and_filters import SECOND_US, Range
+
+LONGEST_SECONDS = 7200  # of a moment
+AROUND_US = 300 * SECOND_US  # neighbours: quiet seconds to compare with
+HOUR_US = 3600 * SECOND_US
+MOST_SEGMENTS = 80
+SHIPPED = """SELECT DISTINCT segment, begin_us < ? AND end_us > ? FROM files
+    WHERE host = ? AND begin_us < ? AND end_us > ? ORDER BY segment"""
+
+
+def ask_fleet_moment(fleet: FleetStore, span: Range) -> FleetMoment:
+    """Where the recording is: in the store, brought now, or still on its host."""
+    span.require_at_most(LONGEST_SECONDS, "a moment")
+    here = _touched(fleet, span)
+    if here:
+        return FleetMoment("here", here, "")
+    shipped = _shipped(fleet.tables(), span)
+    if any(is_inside for _, is_inside in shipped):
+        for segment, _ in shipped[:MOST_SEGMENTS]:
+            bring_segment(fleet.place, fleet.tables(), span.host, segment, fleet.fetched)
+        fleet.store.also_in(fleet.fetched)
+        return FleetMoment("brought", _touched(fleet, span), "")
+    whereabouts: Whereabouts = "not shipped" if _is_known(fleet.tables(), span) else "unknown host"
+    return FleetMoment(whereabouts, 0, _command(fleet, span))
+
+
+def _touched(fleet: FleetStore, span: Range) -> int:
+    try:
+        return len(span.touched(fleet.store.segments_of(span.host)))
+    except NothingRecordedError:
+        return 0
+
+
+def _shipped(tables: FleetTables, span: Range) -> list[tuple[str, bool]]:
+    """The segments around, and whether they have a part of the range."""
+    begin_us, end_us = span.begin_us - AROUND_US, span.end_us + AROUND_US
+    with opened() as connection:
+        see(connection, tables, ("files",), begin_us - HOUR_US, end_us)
+        wanted = (span.end_us, span.begin_us, span.host, end_us, begin_us)
+        return [(name, is_inside) for name, is_inside in all_rows(connection, SHIPPED, wanted)]
+
+
+def _is_known(tables: FleetTables, span: Range) -> bool:
+    """Whether the fleet has heard of the host in these hours."""
+    with opened() as connection:
+        see(connection, tables, ("segments",), span.begin_us - HOUR_US, span.end_us + HOUR_US)
+        return bool(all_rows(connection, "SELECT 1 FROM segments WHERE host = ? LIMIT 1", (span.host,)))
+
+
+def _command(fleet: FleetStore, span: Range) -> str:
+    """What has the host send it."""
+    times = [
+        f"{datetime.fromtimestamp(us // SECOND_US, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        for us in (span.begin_us, span.end_us)
+    ]
+    words = ["necroscope", "fleet", "request", span.host, "-b", times[0], "-e", times[1]]
+    return shlex.join([*words, "--fleet", fleet.place.address])
