@@ -113,7 +113,7 @@ test: .venv/set-up-dev $(STATIC) ## set up, then run all tests but the slow ones
 
 .PHONY: test-servers
 test-servers: .venv/set-up-dev .venv/set-up-lab ## the slow tests: QEMU guests with other kernels, Ray
-	scripts/system-packages $(LAB_PROGRAMS) debootstrap
+	scripts/system-packages $(LAB_PROGRAMS) debootstrap faketime
 	scripts/run-tests -m servers $(PYTEST)
 
 .PHONY: test-lab

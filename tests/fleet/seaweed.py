@@ -122,10 +122,10 @@ class Seaweed:
         """Begin to listen; returns when it answers."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "s3.json"
-        config.write_text(json.dumps({"identities": [_identity(one) for one in self.identities]}))
+        config.write_text(self.config())
         with (self.folder / "weed.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(WEED), *self._words(config)],
+                [str(WEED), *self.words(config)],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -141,7 +141,12 @@ class Seaweed:
             self.process.wait()
             self.process = None
 
-    def _words(self, config: Path) -> list[str]:
+    def config(self) -> str:
+        """Who may do what, as SeaweedFS reads it."""
+        return json.dumps({"identities": [_identity(one) for one in self.identities]})
+
+    def words(self, config: Path) -> list[str]:
+        """Its command line."""
         ports = self.ports
         words = ["-logtostderr", "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={self.folder}"]
         words += [f"-{name}.port={ports[name]}" for name in ("master", "volume", "filer", "s3")]

@@ -16,7 +16,7 @@ from necroscope.sources.host import read_whole
 DEFAULT_CONFIG = Path("/etc/necroscope/config.toml")
 TABLES = ("thresholds", "record", "fleet")
 FASTEST_RATE = 10_000
-SHORTEST_EVERY, LONGEST_EVERY = 10.0, 86400.0
+SHORTEST_EVERY, LONGEST_EVERY = 5.0, 86400.0
 SMALLEST_SPOOL = 1 << 20
 PROFILES = ("events", "never", "all")  # of which time samples are sent
 SHORTEST_SEGMENT, LONGEST_SEGMENT = 2.0, 3600.0
