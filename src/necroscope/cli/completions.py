@@ -21,7 +21,10 @@ def run(arguments: argparse.Namespace) -> Answer:
     """The script for one shell."""
     import shtab
 
+    from necroscope.cli.fleet import learn_all
     from necroscope.cli.main import VERBS, build_parser
 
-    script: str = shtab.complete(build_parser(list(VERBS)), arguments.shell)
+    parser = build_parser(list(VERBS))
+    learn_all(parser)
+    script: str = shtab.complete(parser, arguments.shell)
     return Answer(0, {"shell": arguments.shell, "script": script}, lambda _: script)

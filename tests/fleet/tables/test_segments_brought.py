@@ -111,7 +111,7 @@ def test_what_came_without_its_samples_comes_again_when_they_are_there(tmp_path:
     assert [path.name for path in folder.parent.iterdir()] == ["20260415T100000Z"]
     (store / ".brought/h/20260415T100000Z").unlink()  # as if it had been recorded here
     (folder / "segment.json").write_text("own")
-    bring_files(place, "h", "20260415T100000Z", [("segment.json", 2, rows[0]["sha256"])], store)
+    bring_files(place, "h", "20260415T100000Z", [("segment.json", 2, sha256)], store)
     assert (folder / "segment.json").read_text() == "own"
 
 
