@@ -109,12 +109,12 @@ test: .venv/set-up-dev $(STATIC) ## set up, then run all tests but the slow ones
 	scripts/node-packages
 	if [ -d web/node_modules/vite ]; then cd web && npm run --silent test; fi
 	cargo test --quiet --workspace
-	scripts/run-tests -m "not servers and not long" $(PYTEST)
+	scripts/run-tests "not servers and not long" $(PYTEST)
 
 .PHONY: test-servers
 test-servers: .venv/set-up-dev .venv/set-up-lab ## the slow tests: QEMU guests with other kernels, Ray
 	scripts/system-packages $(LAB_PROGRAMS) debootstrap faketime
-	scripts/run-tests -m servers $(PYTEST)
+	scripts/run-tests servers $(PYTEST)
 
 .PHONY: test-lab
 test-lab: .venv/set-up-dev .venv/set-up-lab ## what takes minutes each: pinterest, guests, the soak, kills at every step

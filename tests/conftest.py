@@ -3,11 +3,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 from lab.machines.tracefs import tracefs_mounted
+from tests.lanes import MACHINE, is_alone, lane_of
 
 # The recorded machines have links that lead in circles, as every /sys has.
 collect_ignore = ["hosts"]
@@ -35,9 +37,28 @@ def _as_nice_as_before() -> Iterator[None]:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before the tests are collected: some are skipped where there is no tracefs."""
-    _mounts.enter_context(tracefs_mounted())
+    if not hasattr(session.config, "workerinput"):  # of several workers, none may end what others use
+        _mounts.enter_context(tracefs_mounted())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """What was mounted is taken back."""
     _mounts.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the machine for itself; the longest lane begins first."""
+    for item in items:
+        if is_alone(item.nodeid.partition("::")[0], getattr(item, "originalname", item.name)):
+            item.add_marker(pytest.mark.alone)
+    items.sort(key=lambda item: lane_of(item.nodeid) != MACHINE)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Several workers: each lane is one's, from its first test to its last."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = lane_of
+    return scheduler

@@ -18,6 +18,7 @@ from lab.running.scenario import all_scenarios
 from lab.running.stage import Stage
 from tests.cli.reports.html_pages import Page
 from tests.real.recorders import ask
+from tests.web.recorded import keep_incident
 
 SCENARIO = all_scenarios()["starved-core"]
 REASON = "; ".join(map(str, lacks(SCENARIO.needs)))
@@ -37,6 +38,8 @@ class Played:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     stage = Stage(folder=tmp_path_factory.mktemp("starved-core"))
     outcome = run(SCENARIO, stage)
+    if outcome.is_as_expected:
+        keep_incident(stage.store)
     return Played(outcome, stage.store, stage.results.get("made", {}))
 
 

@@ -1,8 +1,12 @@
-"""A store with a real incident: the lab's starved core, kept from an earlier run or played now."""
+"""A store with a real incident: the lab's starved core, kept from an earlier run or played now.
+
+`tests/real/test_diagnose.py` plays it too; `scripts/run-tests` keeps that one for the tests of the page.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ from necroscope.recording.store import Store
 from necroscope.recording.stored_events import StoredEvent, find_event
 
 KEPT = "NECROSCOPE_KEPT_INCIDENT"  # the folder of a run of the lab, to save the minute
+KEEP = "NECROSCOPE_KEEP_INCIDENT"  # where to put one that is played
 TRIES = 2  # whether the lab works is tested elsewhere; another test's load on the same core can spoil a run
 SCENARIO = all_scenarios()["starved-core"]
 
@@ -34,6 +39,12 @@ def incident_store(folder: Path) -> Path:
         if outcome.is_as_expected:
             return stage.store
     raise AssertionError(outcome_text(outcome))
+
+
+def keep_incident(store: Path) -> None:
+    """Put the store of an incident where it is asked for."""
+    if keep := os.environ.get(KEEP):
+        shutil.copytree(store, Path(keep) / "store", dirs_exist_ok=True)
 
 
 def event_named(store: Path, id: str) -> StoredEvent:
