@@ -154,13 +154,10 @@ class S3Place:
 
     def _list(self, prefix: str, *, recursive: bool) -> list[FileInfo]:
         below = self._path(prefix) if prefix else self._base
-        with self._told():
-            found: list[FileInfo] = self._files.get_file_info(
-                FileSelector(below, recursive=recursive, allow_not_found=True)
-            )
-            if not found:
-                self._look_for_bucket()
+        with self._told(), suppress(FileNotFoundError):  # a bucket that is not there is another error
+            found: list[FileInfo] = self._files.get_file_info(FileSelector(below, recursive=recursive))
             return found
+        return []
 
     def _look_for_bucket(self) -> None:
         """Nothing is there: is it the bucket that is missing? One who may not ask sees it when writing."""
