@@ -10,18 +10,19 @@ class CommonSuspect:
     """A process, a kernel function, or a pair, over many events of many hosts."""
 
     kind: str  # process, function, pair
-    process: str
+    process: str  # without the numbers of its kind: ksoftirqd/*
     function: str
     events: int  # in which it stood out against the quiet seconds of the same host
-    hosts: int  # on which that was so
+    hosts: int  # on which that was so more often than chance would have it
     of_events: int  # events that could be compared
     of_hosts: int
-    share: float  # of the cores' time, mean over all events
+    share: float  # of the cores' time, mean over hosts; an event in which it ran no more than usual counts 0
     quiet_share: float
     lift: float | None  # None: in no quiet second
     p: float  # that so many hosts have it by chance
     q: float
     is_significant: bool
+    way: str = ""  # of a function: self, or inclusive of what it calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class CommonCulprits:
     kinds: tuple[str, ...]
     begin_us: int
     end_us: int
-    events: int  # in the range
+    events: int  # in the range; those of an episode are one
     compared: int
     hosts: int  # of those compared
     suspects: tuple[CommonSuspect, ...]

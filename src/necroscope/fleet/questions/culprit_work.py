@@ -1,0 +1,110 @@
+"""One event: bring the samples around it, and see who ran more than in the quiet seconds of the same host.
+
+A plain function of plain values, so that it runs wherever the engine has it run; a worker brings the samples
+itself, from the place's address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from necroscope.diagnosis.culprits_around import culprits_around
+from necroscope.errors import NecroscopeError, NoSamplesError
+from necroscope.findings.thresholds import Thresholds
+from necroscope.fleet.place.place import open_place
+from necroscope.fleet.tables.cache import default_cache
+from necroscope.fleet.tables.segments_brought import bring_files
+from necroscope.model.culprit import Ranking
+from necroscope.profiles.window import Selection
+from necroscope.recording.store import StoredSegment, read_segment
+from necroscope.recording.wall_time import with_right_clocks
+
+SECOND_NS = 10**9
+AFTER_NS = SECOND_NS  # what an event set off; as `culprit` has it
+LONGEST_NS = 60 * SECOND_NS  # of an event that lasts
+SATURATED = "core-saturated"  # it is the time for which it was
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedSegment:
+    """A segment that can be brought."""
+
+    name: str
+    begin_us: int
+    end_us: int
+    files: tuple[tuple[str, int, str], ...]  # name, size, sha256
+
+
+@dataclass(frozen=True, slots=True)
+class EventToCompare:
+    """An event, and the segments around it that its host has shipped."""
+
+    host: str
+    boot_id: str
+    id: str
+    kind: str
+    time_us: int
+    time_ns: int  # on the clock of its boot
+    core: int | None
+    seconds: float | None
+    segments: tuple[ShippedSegment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """How events are compared, and from where their samples come."""
+
+    address: str  # of the place
+    window_seconds: float
+    thresholds: Thresholds
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedEvent:
+    """What came of it: a ranking, or why there is none."""
+
+    ranking: Ranking | None
+    why_not: str = ""
+
+
+def brought_store(address: str) -> Path:
+    """The store on this machine into which segments of a place are brought; the page uses the same."""
+    root = default_cache().root
+    return root.with_name(f"{root.name}-segments") / hashlib.sha256(address.encode()).hexdigest()[:16]
+
+
+def compare_event(comparing: Comparing, event: EventToCompare) -> ComparedEvent:
+    """The ranking of one event. No error of a place or of a recording leaves it."""
+    try:
+        place, store = open_place(comparing.address), brought_store(comparing.address)
+        folders = [bring_files(place, event.host, one.name, one.files, store) for one in event.segments]
+        segments = with_right_clocks([read_segment(folder) for folder in folders])
+        own = [segment for segment in segments if segment.boot_id == event.boot_id]
+        ranking = rank_event(event, own, comparing)
+    except NecroscopeError as error:
+        return ComparedEvent(None, error.what)
+    return ComparedEvent(None, ranking.note) if ranking.note else ComparedEvent(ranking)
+
+
+def rank_event(event: EventToCompare, segments: Sequence[StoredSegment], comparing: Comparing) -> Ranking:
+    """Who stands out before an event in segments of its boot. NoSamplesError: there are none then."""
+    ordered = sorted(segments, key=lambda segment: segment.begin_ns)
+    near = [s for s in ordered if s.begin_ns <= event.time_ns + s.offset_ns <= s.end_ns] or ordered
+    if not near:
+        raise NoSamplesError("its segment is of another boot")
+    utc_ns = event.time_ns + near[0].offset_ns
+    after_ns = max(AFTER_NS, min(int((event.seconds or 0) * SECOND_NS), LONGEST_NS))
+    before_ns = 0 if event.kind == SATURATED else int(comparing.window_seconds * SECOND_NS)
+    window = Selection(
+        utc_ns - before_ns,
+        utc_ns + after_ns,
+        cpus=() if event.core is None else (event.core,),
+        idle=True,
+        boot_id=event.boot_id,
+        offset_ns=near[0].offset_ns,
+    )
+    ranking, _ = culprits_around(ordered, [window], comparing.thresholds, [])
+    return ranking
