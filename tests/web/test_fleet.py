@@ -161,7 +161,9 @@ def test_what_takes_long_is_asked_when_it_is_opened(opened: Tab) -> None:
     wait_for_fleet(page)
     expect(part(page, "What differs")).to_contain_text(BAD_ZONE)
     page.get_by_role("button", name="Jobs that died of it").click()
-    expect(part(page, "Jobs that died of it")).to_contain_text("No job is known")
+    jobs = part(page, "Jobs that died of it")
+    expect(jobs).to_contain_text("chance alone gives")
+    expect(jobs.locator("tr.is-concentrates").get_by_role("link").first).to_be_visible()
     assert question(page)[1]["part"] == ["jobs"]
 
 

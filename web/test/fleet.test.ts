@@ -199,6 +199,9 @@ test("the verdict names who is next", () => {
   };
   assert.deepEqual(nextWords(next).slice(0, 2), ["trouble", "Next"]);
   assert.match(nextWords(next)[2], /web-1, in 2 h/);
+  const gone = { ...host, host: "web-0", outlook: "beyond", seconds: 0 };
+  assert.match(nextWords({ ...next, beyond: 1, forecasts: [gone, host] })[2], /web-1.*; 1 host is beyond/);
+  assert.equal(nextWords({ ...next, beyond: 1, forecasts: [gone] })[1], "Beyond");
   assert.equal(
     nextWords({ ...next, forecasts: [{ ...host, seconds: null, outlook: "no trend" }] })[0],
     "healthy",

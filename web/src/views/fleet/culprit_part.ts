@@ -24,8 +24,9 @@ export function culpritTable(answer: FleetCulprits): (Node | null)[] {
 }
 
 function nameOf(one: FleetSuspect): string {
-  if (one.process && one.function) return `${one.process} in ${one.function}`;
-  return one.process || one.function;
+  const way = one.way === "inclusive" ? " and what it calls" : "";
+  if (one.process && one.function) return `${one.process} in ${one.function}${way}`;
+  return one.process || `${one.function}${way}`;
 }
 
 function table(suspects: FleetSuspect[], culprit: FleetSuspect | null): HTMLElement {

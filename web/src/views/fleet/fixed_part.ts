@@ -80,7 +80,8 @@ export function fixedPicture(answer: FleetFixed): (Node | null)[] {
 }
 
 function sure(p: number | null): string {
-  return p === null ? "a probability that is not known" : percentText(p);
+  if (p === null) return "a probability that is not known";
+  return p > 0.999 ? "more than 99.9 %" : percentText(p);
 }
 
 /** Rates before and after as bars, and as a table for whoever wants the counts. */

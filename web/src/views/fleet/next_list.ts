@@ -22,7 +22,7 @@ export function nextList(answer: FleetNext): (Node | null)[] {
     (one) => line(one, scale, answer),
     "host",
   );
-  const summary = `${countText(answer.growing)} of ${many(answer.hosts, "host")} grow; ${countText(answer.beyond)} are beyond the wall.`;
+  const summary = `${countText(answer.growing)} of ${many(answer.hosts, "host")} grow; ${many(answer.beyond, "is", "are")} beyond the wall.`;
   if (telling.length === 0) {
     return [element("p", {}, `No host is on its way to the wall. ${summary}`), note(answer.note)];
   }

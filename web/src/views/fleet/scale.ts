@@ -42,7 +42,6 @@ const WAITS: readonly (readonly [number, string])[] = [
   [HOUR_S, "1 h"],
   [6 * HOUR_S, "6 h"],
   [24 * HOUR_S, "1 d"],
-  [3 * 24 * HOUR_S, "3 d"],
   [7 * 24 * HOUR_S, "7 d"],
   [30 * 24 * HOUR_S, "30 d"],
 ];

@@ -3,7 +3,7 @@
 import type { FleetConcentration, FleetNext, FleetWhere } from "../../api/types";
 import { element } from "../../parts/element";
 import { intervalText, labelText, many, timesText, valueText } from "./numbers";
-import { whenText } from "./next_list";
+import { isBeyond, whenText } from "./next_list";
 
 const SOON_S = 24 * 3600;
 
@@ -69,13 +69,17 @@ function valueWords(row: FleetConcentration): string {
 }
 
 export function nextWords(answer: FleetNext): [Level, string, string] {
-  const [first] = answer.forecasts;
-  const isComing = first && (first.seconds !== null || first.outlook === "beyond");
-  if (!first || !isComing)
-    return ["healthy", "Nobody is next", `none of ${many(answer.hosts, "host")} nears the wall`];
-  const soon = answer.forecasts.filter((one) => one.seconds !== null && one.seconds < SOON_S).length;
-  const isSoon = first.outlook === "beyond" || (first.seconds ?? Infinity) < SOON_S;
-  const more = soon > 1 ? `; ${many(soon, "host")} within a day` : "";
-  const beyond = answer.beyond > 0 ? `; ${many(answer.beyond, "host")} beyond the wall now` : "";
-  return [isSoon ? "trouble" : "unknown", "Next", `${first.host}, ${whenText(first)}${more}${beyond}`];
+  const coming = answer.forecasts.filter((one) => one.seconds !== null && !isBeyond(one));
+  const beyond =
+    answer.beyond > 0 ? `${many(answer.beyond, "host is", "hosts are")} beyond the wall now` : "";
+  const soon = coming.filter((one) => one.seconds! < SOON_S).length;
+  const level = beyond || soon ? "trouble" : "unknown";
+  const [first] = coming;
+  if (first) {
+    const more = soon > 1 ? `${many(soon, "host")} within a day` : "";
+    const said = [`${first.host}, ${whenText(first)}`, more, beyond].filter(Boolean);
+    return [level, "Next", said.join("; ")];
+  }
+  if (beyond) return [level, "Beyond", beyond];
+  return ["healthy", "Nobody is next", `none of ${many(answer.hosts, "host")} nears the wall`];
 }
