@@ -20,6 +20,7 @@ def folders() -> set[Path]:
     return set(DISK.glob("lab-zones-*"))
 
 
+@pytest.mark.servers  # half a minute
 def test_the_scenario_comes_out_as_expected(tmp_path: Path) -> None:
     outcome = run(all_scenarios()["two-zones"], Stage(folder=tmp_path))
     assert not outcome.failure, outcome.failure

@@ -65,7 +65,7 @@ def test_an_emptied_cgroup_leaves_no_zombie(series: str, cgroups: Cgroups) -> No
         guest = Guest(kernel_of(series), cgroups=cgroups, hostname="node")
     except KernelError as error:
         pytest.skip(str(error))
-    done = guest.run([sys.executable, "-c", LEAVE, str(COUNT), SCRIPT], timeout_seconds=300)
+    done = guest.run([sys.executable, "-c", LEAVE, str(COUNT), SCRIPT], timeout_seconds=480)
     assert done.returncode == 0, done.stderr
     zombies = json.loads(done.stdout)
     assert zombies["left"] > COUNT / 2, zombies

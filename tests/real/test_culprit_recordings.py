@@ -144,9 +144,13 @@ def test_five_spikes_are_named_and_their_other_cores_are_not(tmp_path: Path) -> 
     assert sum(one.is_still for one in told) >= 4, [in_short(one) for one in told if not one.is_still]
 
 
-@pytest.mark.servers
-def test_at_twelve_moments_without_a_spike_nothing_stands_out(tmp_path: Path) -> None:
-    answers = [pair for number in range(3) for pair in record_without(tmp_path / str(number), number)]
+@pytest.mark.parametrize(
+    "recordings", [pytest.param(1, marks=pytest.mark.servers), pytest.param(3, marks=pytest.mark.long)]
+)
+def test_at_moments_without_a_spike_nothing_stands_out(tmp_path: Path, recordings: int) -> None:
+    answers = [
+        pair for number in range(recordings) for pair in record_without(tmp_path / str(number), number)
+    ]
     loud = [[numbers_of(body) for body in pair] for pair in answers if not all(map(is_still, pair))]
-    assert len(answers) == 12
+    assert len(answers) == MARKS * recordings
     assert len(loud) <= 1, loud

@@ -177,6 +177,7 @@ for line in iter(sys.stdin.readline, ""):
 """
 
 
+@pytest.mark.servers  # half a minute
 def test_a_hundred_thousand_and_more_zombies_stay_within_the_bound() -> None:
     """Not all of them can be remembered: the rest is counted, and every one of them is counted out."""
     process = subprocess.Popen(

@@ -207,6 +207,7 @@ def test_page_cache_directly_below_the_root_needs_the_caches_dropped() -> None:
         assert dying() < before - EACH * 0.8, outcome
 
 
+@pytest.mark.servers
 def test_twenty_thousand_are_gone_in_one_step() -> None:
     with held_zombies("page-cache", MANY) as held:
         part = plan_once_seen(held, MANY * PAGE_BYTES)

@@ -69,7 +69,7 @@ def purge(series: str, cgroups: Cgroups) -> dict[str, Any]:
         guest = Guest(kernel_of(series), cgroups=cgroups, hostname="node")
     except KernelError as error:
         pytest.skip(str(error))
-    done = guest.run([sys.executable, "-c", PROGRAM], timeout_seconds=300)
+    done = guest.run([sys.executable, "-c", PROGRAM], timeout_seconds=480)
     assert done.returncode == 0, done.stderr
     body: dict[str, Any] = json.loads(done.stdout)
     assert body["before"] == pytest.approx(2 * ZOMBIES, rel=0.2)

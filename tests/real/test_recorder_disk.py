@@ -102,6 +102,7 @@ def test_filled_by_our_own_segments_the_newest_stay(disk: SmallDisk) -> None:
     require_tidy(store)
 
 
+@pytest.mark.servers
 def test_a_disk_that_others_use_too_loses_our_oldest_only(disk: SmallDisk) -> None:
     """No budget is given, and the room is not ours alone: we must not be what fills it."""
     store = disk.folder

@@ -42,8 +42,9 @@ def perf_count(capture: Path) -> int:
     ("seconds", "rate"),
     [
         (17, 997),
-        pytest.param(62, 97, marks=pytest.mark.servers),
-        pytest.param(62, 997, marks=pytest.mark.servers),
+        pytest.param(17, 97, marks=pytest.mark.servers),
+        pytest.param(62, 97, marks=pytest.mark.long),
+        pytest.param(62, 997, marks=pytest.mark.long),
     ],
 )
 def test_one_period_at_every_boundary_no_second_missing_no_sample_lost(

@@ -135,7 +135,7 @@ def require_told(store: Path, losses: Losses) -> None:
         assert all(any(-2 < at - time < 2 for at in told) for time in times), (rule, told, times)
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(15, marks=pytest.mark.servers)])
+@pytest.mark.parametrize("rounds", [3, pytest.param(15, marks=pytest.mark.long)])
 def test_closed_seconds_are_there_all_segments_open_and_the_next_start_recovers(
     tmp_path: Path, rounds: int
 ) -> None:

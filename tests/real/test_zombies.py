@@ -26,6 +26,7 @@ def test_three_thousand_are_counted_and_gone_after_the_purge(doctor: Doctor) -> 
     assert findings(doctor("-d", "1s"), "zombie-memory-cgroups") == []
 
 
+@pytest.mark.servers  # half a minute
 def test_at_fifty_thousand_the_source_still_takes_under_20_ms() -> None:
     read = open_memory_cgroups(Host())
     with zombies(50_000):

@@ -54,7 +54,7 @@ def test_a_leak_is_named_and_what_holds_it(series: str, cgroups: Cgroups) -> Non
     wait $look; code=$?
     tail -1 /tmp/out; exit $code
     """
-    done = guest.run(["sh", "-c", script], timeout_seconds=240)
+    done = guest.run(["sh", "-c", script], timeout_seconds=480)
     assert done.returncode in (0, 1), done.stderr
     body: dict[str, Any] = json.loads(done.stdout)
     assert body["host"]["kernel"].startswith(series)
