@@ -41,16 +41,23 @@ def test_the_fleet_opens_first_and_names_what_is_wrong(
     fleet_server: Served, browser: Browser, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with tab(browser) as opened:
-        begun = time.monotonic()
-        opened.page.goto(fleet_server.address)
-        wait_for_fleet(opened.page)
-        seconds = time.monotonic() - begun
+        first, again = _seconds_to_open(opened, fleet_server), _seconds_to_open(opened, fleet_server)
         with capsys.disabled():
-            sys.stdout.write(f"\n5,000 hosts x 7 days: the page was there after {seconds:.2f} s\n")
+            told = f"there after {again:.2f} s, the first time after {first:.2f} s"
+            sys.stdout.write(f"\nthe page of 5,000 hosts x 7 days: {told}\n")
         assert question(opened.page)[0] == "fleet"
         verdict = opened.page.get_by_label("Verdict")
         expect(verdict).to_contain_text(f"Concentrates in zone = {BAD_ZONE}")
         keep_picture(opened.page, "fleet")
+
+
+def _seconds_to_open(opened: Tab, server: Served) -> float:
+    """From nothing to all that is shown at first; the server may still be reading the first time."""
+    opened.page.goto("about:blank")
+    begun = time.monotonic()
+    opened.page.goto(server.address)
+    wait_for_fleet(opened.page)
+    return time.monotonic() - begun
 
 
 def test_the_planted_zone_is_first_in_the_table_and_on_the_map(opened: Tab) -> None:
@@ -169,12 +176,14 @@ def test_what_takes_long_is_asked_when_it_is_opened(opened: Tab) -> None:
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not there: scripts/node-packages")
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_axe_finds_nothing_serious(fleet_server: Served, browser: Browser, colours: str, size: str) -> None:
+def test_axe_finds_nothing_serious(fleet_server: Served, browser: Browser, size: str) -> None:
     link = f"{fleet_server.address}#fleet?label=labels/zone&group={BAD_ZONE}&part=drift"
-    with tab(browser, viewport=SIZES[size], color_scheme=colours, has_touch=size == "phone") as opened:
+    with tab(browser, viewport=SIZES[size], color_scheme="light", has_touch=size == "phone") as opened:
         opened.page.goto(link)
         wait_for_fleet(opened.page)
-        keep_picture(opened.page, f"axe-fleet-{colours}-{size}")
-        require_nothing_serious(opened.page)
+        for colours in ("light", "dark"):
+            opened.page.emulate_media(color_scheme=colours)
+            expect(opened.page.locator(f"html[data-theme={colours}]")).to_have_count(1)
+            keep_picture(opened.page, f"axe-fleet-{colours}-{size}")
+            require_nothing_serious(opened.page)
         assert is_not_cut_off(opened.page)
