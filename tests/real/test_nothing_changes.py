@@ -46,6 +46,7 @@ WRITERS = (
     "record -d 3s --store {}/store",
     "import {}/stacks.folded --store {}/store",
     "seal --store {}/store",
+    "fleet ship --store {}/store --fleet {}/fleet",
     "snapshot -o {}/one.json",
     "snapshot -o {}/two.json",
     f"fix {UNIT} {LOOK} -o {{}}/plan.json",
@@ -161,7 +162,7 @@ def state(leak: LeakingUnit) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
     place = tmp_path_factory.mktemp("watch")
-    (place / "given").mkdir()
+    (place / "given/fleet").mkdir(parents=True)
     (place / "traces").mkdir()
     (place / "given/stacks.folded").write_text("kubelet;shrink_node;mem_cgroup_iter 12\n")
     with leaking_unit(300, 20, binds=(CHECKOUT, place), private_network=False) as leak:
