@@ -11,20 +11,21 @@ Correlation is all there is: that a job fails near an event more often than chan
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.jobs.failure_signs import find_sign
 from necroscope.fleet.questions.jobs_chance import Coverage, Draw, Excess, weigh
 from necroscope.fleet.questions.jobs_gathered import (
+    NodeEvent,
     Recorded,
     Span,
     gather_events,
     gather_recorded,
     gather_segments,
 )
-from necroscope.fleet.questions.jobs_sentences import blame_of, note_of
+from necroscope.fleet.questions.jobs_sentences import blame_of, is_chance_too_low, note_of
 from necroscope.fleet.questions.jobs_window import (
     SECOND_US,
     Look,
@@ -48,7 +49,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class _Gathered:
+class Gathered:
     """What the tables say about jobs."""
 
     recorded: Recorded
@@ -56,35 +57,61 @@ class _Gathered:
     recording: Recording
 
 
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """The jobs of a range, by how they ended."""
+
+    inside: tuple[Job, ...]
+    failed: tuple[Job, ...]
+    compared: tuple[Job, ...]  # of those that succeeded, enough to check the level of chance
+
+
 def ask_jobs(tables: FleetTables, engine: Engine, jobs: Sequence[Job], sought: Sought) -> Jobs:
     """Put the failed ones of these jobs down to nodes, to themselves, or to nothing known."""
-    inside = [job for job in jobs if _is_inside(job, sought.range_us)]
-    failed = [job for job in inside if job.status == FAILED]
-    compared = _some_of([job for job in inside if job.status == SUCCEEDED and job.end_us and job.hosts])
-    ended = [job for job in (*failed, *compared) if job.end_us is not None]
-    return _conclude(inside, failed, compared, sought, _gather(tables, engine, ended, sought))
+    some = sort_jobs(jobs, sought.range_us)
+    return conclude_jobs(some, sought, gather_jobs(tables, engine, some, sought))
 
 
-def _gather(tables: FleetTables, engine: Engine, ended: Sequence[Job], sought: Sought) -> _Gathered:
+def sort_jobs(jobs: Sequence[Job], range_us: Span) -> Sorted:
+    """Those that belong to a range."""
+    inside = [job for job in jobs if _is_inside(job, range_us)]
+    succeeded = [job for job in inside if job.status == SUCCEEDED and job.end_us and job.hosts]
+    failed = (job for job in inside if job.status == FAILED)
+    return Sorted(tuple(inside), tuple(failed), tuple(_some_of(succeeded)))
+
+
+def gather_jobs(tables: FleetTables, engine: Engine, jobs: Sorted, sought: Sought) -> Gathered:
+    """What the tables say about the hosts of some jobs."""
     window, (begin_us, end_us) = sought.window, sought.range_us
+    ended = [job for job in (*jobs.failed, *jobs.compared) if job.end_us is not None]
     recorded = gather_recorded(tables, engine, begin_us, end_us)
     hosts = {host for job in ended for host in job.hosts if host in recorded.us}
     wider = (begin_us - window.before_us, end_us + window.after_us)
     events = gather_events(tables, engine, wider, hosts, sought.kinds)
     windows = ((host, window.around(job.end_us or 0)) for job in ended for host in job.hosts if host in hosts)
     segments = gather_segments(tables, engine, windows, recorded.longest_us)
+    return gathered(recorded, events, segments, sought)
+
+
+def gathered(
+    recorded: Recorded,
+    events: Mapping[str, Sequence[NodeEvent]],
+    segments: Mapping[str, Sequence[Span]],
+    sought: Sought,
+) -> Gathered:
+    """Put together what was gathered."""
+    window = sought.window
     times = {host: [event.time_us for event in rows] for host, rows in events.items()}
     coverage = Coverage(times, recorded.us, (window.before_us, window.after_us), sought.range_us)
-    return _Gathered(recorded, coverage, Recording(window, events, segments))
+    return Gathered(recorded, coverage, Recording(window, events, segments))
 
 
-def _conclude(
-    inside: Sequence[Job], failed: Sequence[Job], compared: Sequence[Job], sought: Sought, found: _Gathered
-) -> Jobs:
-    check = _check([found.recording.look(job) for job in compared], found.coverage, sought.window)
+def conclude_jobs(jobs: Sorted, sought: Sought, found: Gathered) -> Jobs:
+    """The answer."""
+    check = _check([found.recording.look(job) for job in jobs.compared], found.coverage, sought.window)
     scale = _scale(check)
     blames, candidates = [], []
-    for job in failed:
+    for job in jobs.failed:
         look, sign = found.recording.look(job) if job.end_us is not None else None, find_sign(job)
         is_recorded = look is not None and bool(look.recorded)
         chance = min(found.coverage.chance(look.recorded) * scale, 1.0) if look and is_recorded else None
@@ -92,8 +119,8 @@ def _conclude(
         if look and is_recorded and not (sign and sign.is_own):
             candidates.append(look)
     excess = weigh(_draws(candidates, found.coverage, sought.window), scale)
-    answer = _answer(sought, inside, blames, excess, check)
-    return replace(answer, note=note_of(blames, inside, check, found.recorded))
+    answer = _answer(sought, jobs.inside, blames, excess, check)
+    return replace(answer, note=note_of(blames, jobs.inside, check, found.recorded))
 
 
 def _answer(
@@ -140,9 +167,7 @@ def _check(looks: Sequence[Look], coverage: Coverage, window: Window) -> ChanceC
 
 def _scale(check: ChanceCheck) -> float:
     """By how much chance is raised: only where jobs that succeeded show that it is too low."""
-    if check.expected and check.p <= job_numbers()["significance"]:
-        return max(check.with_event / check.expected, 1.0)
-    return 1.0
+    return max(check.with_event / check.expected, 1.0) if is_chance_too_low(check) else 1.0
 
 
 def _draws(looks: Sequence[Look], coverage: Coverage, window: Window) -> list[Draw]:

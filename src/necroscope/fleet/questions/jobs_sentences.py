@@ -10,6 +10,7 @@ from necroscope.fleet.questions.jobs_window import SECOND_US, Look, Window, job_
 from necroscope.model.fleet.job import ENDED, Blame, ChanceCheck, Job, JobBlame
 
 MOST_NAMES = 3
+LEAST_EVENTS = 3
 
 
 def blame_of(
@@ -37,6 +38,11 @@ def note_of(blames: Sequence[JobBlame], inside: Sequence[Job], check: ChanceChec
     return " ".join(filter(None, _notes(blames, inside, check, recorded)))
 
 
+def is_chance_too_low(check: ChanceCheck) -> bool:
+    """Whether jobs that succeeded had so many events that chance is more than was computed."""
+    return check.with_event >= LEAST_EVENTS and check.expected > 0 and check.p <= job_numbers()["raised"]
+
+
 def _notes(
     blames: Sequence[JobBlame], inside: Sequence[Job], check: ChanceCheck, recorded: Recorded
 ) -> Iterable[str]:
@@ -49,7 +55,7 @@ def _notes(
         yield f"Nodes of which no host is known: {shown}; --hosts-file or --kubernetes may tell."
     if drivers := sum(job.status == ENDED for job in inside):
         yield f"How {drivers} {_jobs(drivers)} ended is not known: not submitted through the Jobs API."
-    if check.expected and check.p <= job_numbers()["significance"]:
+    if is_chance_too_low(check):
         yield (
             f"{check.with_event} of {check.jobs} jobs that succeeded had an event in their window, too, and"
             f" {check.expected:.1f} by chance: chance was raised by as much."
