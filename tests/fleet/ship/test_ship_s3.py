@@ -137,11 +137,6 @@ def test_the_store_is_away_for_a_while(tmp_path: Path, s3: Seaweed) -> None:
     outage(tmp_path, s3, 20, 1.0, "outage")
 
 
-@pytest.mark.long
-def test_the_store_is_away_for_ten_minutes(tmp_path: Path, s3: Seaweed) -> None:
-    outage(tmp_path, s3, 600, 5.0, "long-outage")
-
-
 REFUSALS = {
     "secret": ({"AWS_SECRET_ACCESS_KEY": "nonsense"}, "the secret key is wrong", "AWS_SECRET_ACCESS_KEY"),
     "key": ({"AWS_ACCESS_KEY_ID": "stranger"}, "the access key is not known", "AWS_ACCESS_KEY_ID"),

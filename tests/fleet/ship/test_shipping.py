@@ -249,6 +249,19 @@ def test_facts_come_once_an_hour_and_their_sections_once(
     assert parts[f"segment-{segment.folder.name}-{BOOT}"]["segment"]["facts"] == facts[0]["facts"]
 
 
+def test_facts_that_were_staged_before_a_kill_are_remembered(tmp_path: Path, place: FolderPlace) -> None:
+    host = Host(Path(__file__).parents[2] / "hosts/debian-6.1-v2")
+    (tmp_path / HOST).mkdir()
+    ship_once(tmp_path, AwayPlace(place.root), facts_of=host)
+    (tmp_path / HOST / ".ship/memory.json").unlink()
+    segment = add_segment(tmp_path, 0)
+    ship_once(tmp_path, place, facts_of=host)
+    parts = check_objects(objects_in(place.root))
+    facts = [part for name, part in parts.items() if name.startswith("facts-")]
+    assert len(facts) == 1
+    assert parts[f"segment-{segment.folder.name}-{BOOT}"]["segment"]["facts"] == facts[0]["facts"]
+
+
 def test_a_damaged_segment_is_told_and_the_others_go_on(tmp_path: Path, place: FolderPlace) -> None:
     segments = add_segments(tmp_path, 5)
     (segments[1].folder / "counters/cores.parquet").write_bytes(b"nonsense")
