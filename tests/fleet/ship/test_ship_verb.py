@@ -75,6 +75,19 @@ def test_odd_words(tmp_path: Path, place: Path) -> None:
     assert not objects_in(place)
 
 
+def test_on_a_node_without_pyarrow_a_folder_will_do(tmp_path: Path, place: Path) -> None:
+    add_segments(tmp_path, 2)
+    without = "import sys; sys.modules.update(pyarrow=None, numpy=None, duckdb=None, scipy=None); "
+    without += "from necroscope.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    words = ["fleet", "ship", "--store", str(tmp_path), "--host", HOST, "--config", "/dev/null", "--json"]
+    for address, code in ((str(place), 0), ("s3://fleet", 3)):
+        command = [sys.executable, "-c", without, *words, "--fleet", address]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == code, done.stderr
+    assert json.loads(done.stdout)["error"]["slug"] == "not-installed"
+    assert len(check_objects(objects_in(place))) == 2
+
+
 @needs_root
 def test_without_root(tmp_path: Path, place: Path) -> None:
     """In a store of one's own it works; in one of somebody else it says who may."""
