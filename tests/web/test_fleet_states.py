@@ -33,20 +33,16 @@ def test_a_place_without_tables_becomes_a_fleet(browser: Browser, tmp_path: Path
         expect(opened.page.get_by_text("12 hosts, until")).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("place", "words"),
-    [("no-such-folder", "is not there"), ("s3://nowhere/x?endpoint=http://127.0.0.1:9", "127.0.0.1:9")],
-)
 def test_a_place_that_cannot_be_used(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, words: str
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
-    address = place if "://" in place else str(tmp_path / place)
-    with served(tmp_path / "store", "--fleet", address) as running, tab(browser, quiet=False) as opened:
+    nowhere = "s3://nowhere/x?endpoint=http://127.0.0.1:9"
+    with served(tmp_path / "store", "--fleet", nowhere) as running, tab(browser, quiet=False) as opened:
         opened.page.goto(running.address)
         heading(opened.page, "The fleet's place cannot be used")
-        expect(opened.page.get_by_text(words).first).to_be_visible()
+        expect(opened.page.get_by_text("127.0.0.1:9").first).to_be_visible()
         expect(opened.page.get_by_role("button", name="Try again")).to_be_visible()
 
 
