@@ -7,17 +7,24 @@ from contextlib import suppress
 
 from necroscope.errors import NecroscopeError
 from necroscope.fleet.packages import needs_packages
-from necroscope.server.fleet_span import FleetSpan
+from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.priority import give_way
 from necroscope.server.work import Work
 
-WEEK_US = 7 * 24 * 3600 * 10**6
+WEEK_US = 7 * 24 * HOUR_US
 
 
 def begin_reading_fleet(fleet: FleetStore, work: Work) -> None:
     """Begin to read in the background, until the first question comes: it will read the same."""
     threading.Thread(target=_read, args=(fleet, work), name="fleet-read-ahead", daemon=True).start()
+
+
+def first_span(begin_us: int, end_us: int) -> FleetSpan:
+    """What the page asks about first, in whole hours: web/src/views/fleet/range.ts says the same."""
+    end_us = -(-end_us // HOUR_US) * HOUR_US
+    begin_us = begin_us // HOUR_US * HOUR_US
+    return FleetSpan(min(max(begin_us, end_us - WEEK_US), end_us - HOUR_US), end_us)
 
 
 def _read(fleet: FleetStore, work: Work) -> None:
@@ -27,8 +34,8 @@ def _read(fleet: FleetStore, work: Work) -> None:
         from necroscope.server.questions.fleet.fleet_next import ask_fleet_next
         from necroscope.server.questions.fleet.fleet_where import ask_fleet_where
 
-        end_us = ask_fleet(fleet).end_us
-        week = FleetSpan(max(0, end_us - WEEK_US), end_us)
+        found = ask_fleet(fleet)
+        week = first_span(found.begin_us, found.end_us)
         for question in (fleet.hours, fleet.episodes, lambda span: ask_fleet_where(fleet, span)):
             if work.was_asked:
                 return
