@@ -119,7 +119,7 @@ def test_the_hosts_that_are_known_are_checked(tables: FleetTables) -> None:
 
 
 def test_the_success_rate_and_what_it_would_be(tables: FleetTables) -> None:
-    fine = [a_job(f"s{n}", BEGIN + n * 600 * SECOND, ["a"], SUCCEEDED) for n in range(90)]
+    fine = [a_job(f"s{n}", BEGIN + n * 600 * SECOND, ["a"], SUCCEEDED) for n in range(1, 91)]
     failed = [a_job(f"f{n}", BEGIN + 2 * HOUR + n * 600 * SECOND, ["b"]) for n in range(9)]
     lost = a_job("lost", NOON + SECOND, ["a"])
     others = [a_job("stopped", NOON, ["a"], "STOPPED"), a_job("driver", NOON, ["a"], ENDED)]

@@ -50,47 +50,55 @@ def test_coverage_is_the_share_of_ends_with_an_event() -> None:
 
 
 def by_force(draws: list[Draw], hits: int) -> float:
+    """All that can happen: of each draw, those that are likelier than some number of its own."""
     total = 0.0
-    for drawn in itertools.product((0, 1), repeat=len(draws)):
-        p = math.prod(d.chance if x else 1 - d.chance for d, x in zip(draws, drawn, strict=True))
-        total += p if sum(d.jobs * x for d, x in zip(draws, drawn, strict=True)) >= hits else 0
+    each = []
+    for draw in draws:
+        steps = sorted({0.0, *draw.chances, 1.0})
+        each.append(
+            [(high - low, sum(c >= high for c in draw.chances)) for low, high in itertools.pairwise(steps)]
+        )
+    for drawn in itertools.product(*each):
+        total += math.prod(p for p, _ in drawn) if sum(count for _, count in drawn) >= hits else 0
     return total
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_distribution_is_exact(seed: int) -> None:
     random = np.random.default_rng(seed)
-    draws = [Draw(int(random.integers(1, 5)), 0, float(random.random())) for _ in range(9)]
-    for hits in range(0, sum(draw.jobs for draw in draws) + 2):
+    draws = [Draw(0, tuple(random.random(random.integers(1, 4)).tolist())) for _ in range(6)]
+    for hits in range(sum(len(draw.chances) for draw in draws) + 2):
         assert at_least(draws, hits) == pytest.approx(by_force(draws, hits), rel=1e-9, abs=1e-15)
 
 
 def test_small_probabilities_stay_exact() -> None:
-    draws = [Draw(1, 1, 1e-4)] * 50
+    draws = [Draw(1, (1e-4,))] * 50
     assert at_least(draws, 20) == pytest.approx(stats.binom.sf(19, 50, 1e-4), rel=1e-9)  # 5e-67
 
 
 def test_jobs_that_end_together_are_one_draw() -> None:
-    alone = weigh([Draw(1, 1, 0.01)] * 5)
-    together = weigh([Draw(5, 5, 0.01)])
+    alone = weigh([Draw(1, (0.01,))] * 5)
+    together = weigh([Draw(5, (0.01,) * 5)])
     assert alone.p == pytest.approx(1e-10)
     assert together.p == pytest.approx(0.01)
     assert alone.expected == together.expected == pytest.approx(0.05)
+    with_others = weigh([Draw(5, (*[0.01] * 5, *[0.0] * 5))])  # that cannot have an event
+    assert with_others.p == pytest.approx(0.01)
 
 
 def test_what_is_beyond_chance() -> None:
-    some = weigh([*[Draw(1, 1, 0.01)] * 10, *[Draw(1, 0, 0.01)] * 90])
+    some = weigh([*[Draw(1, (0.01,))] * 10, *[Draw(0, (0.01,))] * 90])
     assert some.hits == 10 and some.expected == pytest.approx(1.0)
     assert some.more == pytest.approx(9.09, abs=0.01)
     low, high = some.interval
     assert 6 <= low <= 9 and high == 10
-    none = weigh([Draw(1, 0, 0.01)] * 100)
+    none = weigh([Draw(0, (0.01,))] * 100)
     assert (none.hits, none.more, none.interval, none.p) == (0, 0, (0, 0), 1)
     empty = weigh([])
     assert (empty.hits, empty.expected, empty.p) == (0, 0, 1)
-    sure = weigh([Draw(1, 1, 1.0)] * 3)
+    sure = weigh([Draw(1, (1.0,))] * 3)
     assert (sure.more, sure.interval[0], sure.p) == (0, 0, 1)
-    raised = weigh([Draw(1, 1, 0.1)] * 2, scale=20)
+    raised = weigh([Draw(1, (0.1,))] * 2, scale=20)
     assert raised.p == 1
 
 
@@ -99,7 +107,7 @@ def generated(random: np.random.Generator, share: float) -> tuple[list[Draw], in
     chances = np.minimum(random.gamma(0.3, 0.1, 300), 0.9)  # a few bad hosts, many good ones
     because = random.random(300) < share
     hits = because | (random.random(300) < chances)
-    return [Draw(1, int(hit), float(c)) for hit, c in zip(hits, chances, strict=True)], int(because.sum())
+    return [Draw(int(hit), (float(c),)) for hit, c in zip(hits, chances, strict=True)], int(because.sum())
 
 
 def _p(draws: list[Draw]) -> float:

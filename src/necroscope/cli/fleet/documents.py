@@ -28,6 +28,6 @@ def document_of(noun: Any) -> Any:
 
 
 def _field(name: str, value: Any) -> tuple[str, Any]:
-    if name.endswith(ENDING) and isinstance(value, int):
-        return name.removesuffix(ENDING), Anchor(0, 0).iso(value * 1000)
+    if name.endswith(ENDING) and (value is None or isinstance(value, int)):
+        return name.removesuffix(ENDING), None if value is None else Anchor(0, 0).iso(value * 1000)
     return name, document_of(value)

@@ -8,15 +8,14 @@ A failed job with an event on one of its hosts from 30 s before to 5 s after its
 unless what it said shows that it failed by itself. Chance is how often that happens to the same hosts at any
 time. Nodes of Ray become hosts of the fleet by their names, instance ids and addresses, by --kubernetes for
 KubeRay, or by --hosts-file. The token is taken as Ray does: RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
-~/.ray/auth_token. Nothing in a cluster is changed. Exit code 1: more failures near events than by chance.
+~/.ray/auth_token. Nothing in a cluster is changed.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import duration
@@ -32,18 +31,25 @@ from necroscope.cli.fleet.asking import (
     place_address,
     range_of,
 )
+from necroscope.cli.fleet.documents import document_of
 from necroscope.cli.fleet.jobs_text import jobs_text
 from necroscope.fleet.packages import needs_packages
-from necroscope.recording.clock import Anchor
 
 if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
     from necroscope.fleet.tables.opened import FleetTables
-    from necroscope.model.fleet.job import Job, JobBlame, Jobs
+    from necroscope.model.fleet.job import Job, Jobs
+
+EXIT_CODES = """exit codes:
+  0    no more failures near events than by chance
+  1    nodes explain failures
+  2    usage, or our own fault
+  3    a cluster cannot be asked, or nothing was ingested"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `fleet jobs` understands."""
+    parser.epilog = EXIT_CODES
     add_place(parser)
     add_range(parser)
     add_kinds(parser)
@@ -113,7 +119,7 @@ def run(arguments: argparse.Namespace) -> Answer:
             jobs = _ask(tables, engine, join_jobs(kept, told.jobs), arguments)
         if arguments.keep:
             keep(place_address(arguments), told, kept, now_us())
-    body = {**jobs_document(jobs), "clusters": [one.name for one in clusters], "not_told": list(told.notes)}
+    body = {**document_of(jobs), "clusters": [one.name for one in clusters], "not_told": list(told.notes)}
     return Answer(int(jobs.beyond_chance), body, lambda screen: jobs_text(screen, jobs, told.notes))
 
 
@@ -123,29 +129,6 @@ def _ask(tables: FleetTables, engine: Engine, jobs: list[Job], arguments: argpar
 
     sought = Sought(range_of(arguments), kinds_of(arguments), default_window(arguments.window))
     return ask_jobs(tables, engine, jobs, sought)
-
-
-def jobs_document(jobs: Jobs) -> dict[str, Any]:
-    """The answer for a program."""
-    document = asdict(jobs)
-    del document["begin_us"], document["end_us"], document["blames"]
-    return {
-        "begin": _iso(jobs.begin_us),
-        "end": _iso(jobs.end_us),
-        **document,
-        "failures": [_blame_document(blame) for blame in jobs.blames],
-    }
-
-
-def _blame_document(blame: JobBlame) -> dict[str, Any]:
-    job, row = asdict(blame.job), asdict(blame)
-    del row["job"]
-    times = {"begin": _iso(job.pop("begin_us")), "end": _iso(job.pop("end_us"))}
-    return {**job, **times, **row, "blame": blame.blame.value}
-
-
-def _iso(time_us: int | None) -> str | None:
-    return None if time_us is None else Anchor(0, 0).iso(time_us * 1000)
 
 
 def _window(text: str) -> float:

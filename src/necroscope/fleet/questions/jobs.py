@@ -173,10 +173,9 @@ def _scale(check: ChanceCheck) -> float:
 def _draws(looks: Sequence[Look], coverage: Coverage, window: Window) -> list[Draw]:
     draws = []
     for group in ends_together(looks, window):
-        # The mean keeps what is to be expected in all as it is.
-        chance = sum(coverage.chance(look.recorded) for look in group) / len(group)
-        draws.append(Draw(len(group), sum(look.event is not None for look in group), chance))
-    return sorted(draws, key=lambda one: (one.chance, one.jobs, one.hits))
+        chances = tuple(sorted(coverage.chance(look.recorded) for look in group))
+        draws.append(Draw(sum(look.event is not None for look in group), chances))
+    return sorted(draws, key=lambda one: (one.chances, one.hits))  # the same sums in any order of the jobs
 
 
 def _some_of(jobs: Sequence[Job]) -> list[Job]:

@@ -4,15 +4,16 @@ The events of a host are as they are. A job that has nothing to do with them end
 lies in its window has the probability of the share of the recorded time that lies in such windows. Windows
 that overlap are counted once, so that a burst of events weighs no more than it covers.
 
-Jobs that end together on the same host are one draw: if an event lies near one by chance, it does near all.
-So the number of jobs by chance is a sum of independent draws with weights, whose distribution is computed
-exactly (for weights of one, it is called Poisson-binomial).
+Jobs that end together on the same host are one draw: if an event lies near one by chance, it does near all
+that are as likely to have one. So the number of jobs by chance is a sum of independent draws, whose
+distribution is computed exactly (where each draw is one job, it is called Poisson-binomial).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +26,19 @@ TAIL = 0.025  # of each side of an interval of 95 %
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Jobs that end together: how many, how many of them have an event, and how likely by chance."""
+    """Jobs that end together: how many of them have an event, and how likely each has one by chance."""
 
-    jobs: int
     hits: int
-    chance: float
+    chances: tuple[float, ...]
+
+    @property
+    def expected(self) -> float:
+        """How many of them have an event by chance."""
+        return sum(self.chances)
+
+    def raised(self, scale: float) -> Draw:
+        """The same with chances that are so many times as high."""
+        return Draw(self.hits, tuple(min(one * scale, 1.0) for one in self.chances))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +89,10 @@ class Coverage:
 
 def weigh(draws: Sequence[Draw], scale: float = 1.0) -> Excess:
     """What is seen against what chance gives; `scale` raises the chances where they are too low."""
-    scaled = [Draw(one.jobs, one.hits, min(one.chance * scale, 1.0)) for one in draws]
+    scaled = [one.raised(scale) for one in draws]
     hits = sum(one.hits for one in scaled)
-    jobs = sum(one.jobs for one in scaled)
-    expected = float(sum(one.jobs * one.chance for one in scaled))
+    jobs = sum(len(one.chances) for one in scaled)
+    expected = float(sum(one.expected for one in scaled))
     others = 1.0 - expected / jobs if jobs else 1.0
     # Those that failed because of an event had one for sure: chance is left to the others only.
     more = min(max((hits - expected) / others, 0.0), hits) if others > 0 else 0.0
@@ -105,7 +114,9 @@ def _interval(draws: Sequence[Draw], hits: int) -> tuple[float, float]:
     Of the draws with hits, some are taken for chance and the others not; the likeliest by chance first for
     the lower bound, and last for the upper.
     """
-    hit = sorted((one for one in draws if one.hits), key=lambda one: (-one.chance, one.hits))
+    hit = sorted(
+        (one for one in draws if one.hits), key=lambda one: (-one.expected / len(one.chances), one.hits)
+    )
     none = _no_jobs(hits + 1)
     for one in draws:
         if not one.hits:
@@ -137,13 +148,16 @@ def _no_jobs(most: int) -> Floats:
 
 
 def _add(counts: Floats, one: Draw) -> Floats:
-    """One draw more. Only numbers of one sign are added: small probabilities stay exact."""
+    """One draw more. Only numbers of one sign are added: small probabilities stay exact.
+
+    That k jobs of a draw or more have an event is as likely as that the k-th likeliest has one.
+    """
     most = len(counts) - 1
-    step = min(one.jobs, most)
-    added = counts * (1.0 - one.chance)
-    if step:
-        added[step:] += counts[: most + 1 - step] * one.chance
-        added[most] += counts[most + 1 - step :].sum() * one.chance
-    else:
-        added += counts * one.chance
+    at_least_k = [1.0, *sorted(one.chances, reverse=True), 0.0]
+    added = np.zeros(most + 1)
+    for k, (this, following) in enumerate(pairwise(at_least_k)):
+        step, exactly_k = min(k, most), this - following
+        if exactly_k > 0:
+            added[step:] += counts[: most + 1 - step] * exactly_k
+            added[most] += counts[most + 1 - step :].sum() * exactly_k if step else 0.0
     return added
