@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -17,6 +20,8 @@ from tests.diagnosis.sampled_seconds import Plan, Work, sampled_segment
 from tests.fleet.questions.hosts_with_samples import SampledHost, ship_hosts
 from tests.stored import UTC_NS, event_of
 
+T = TypeVar("T")
+U = TypeVar("U")
 BEGIN_US, END_US = UTC_NS // 1000, UTC_NS // 1000 + 3600 * 10**6
 WALK = "kubelet: do_syscall_64 > seq_read > memcg_numa_stat_show > mem_cgroup_nr_lru_pages"
 SHOW = "kubelet: do_syscall_64 > seq_read > memcg_numa_stat_show"
@@ -164,3 +169,22 @@ def test_an_event_on_a_core_is_looked_at_there(tmp_path: Path) -> None:
     place, tables = ship_hosts(tmp_path / "place", hosts)
     found = ask_culprit(tables, LocalEngine(), place, ("soft-lockup",), BEGIN_US, END_US)
     assert (found.compared, found.culprit) == (4, None)
+
+
+class OtherProcess(LocalEngine):
+    """Has each event looked at in another process, which knows nothing but the place's address."""
+
+    def map(self, work: Callable[[T], U], items: Sequence[T]) -> Iterable[U]:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
+            return list(other.map(work, items))
+
+
+def test_another_process_gives_the_same_answer(
+    tmp_path: Path, record: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, tables = ship_hosts(tmp_path / "place", fleet(record, 4, 3))
+    here = ask_culprit(tables, LocalEngine(), place, NIC_RESET, BEGIN_US, END_US)
+    monkeypatch.setenv("NECROSCOPE_FLEET_CACHE", str(tmp_path / "elsewhere"))
+    there = ask_culprit(tables, OtherProcess(), place, NIC_RESET, BEGIN_US, END_US)
+    assert here == there
+    assert here.compared == 4
