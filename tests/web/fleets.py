@@ -43,8 +43,8 @@ def make_place(folder: Path) -> Path:
     keep_jobs(FolderPlace(place), jobs_of(FleetStore(str(place), RecordedStore(folder))), set())
     sampled_store(folder / "elsewhere")
     store = ["--store", str(folder / "elsewhere"), "--host", REAL_HOST, "--profiles", "all"]
-    _run("ship", "--fleet", str(place), *store)
-    _run("ingest", "--fleet", str(place))
+    run_fleet("ship", "--fleet", str(place), *store)
+    run_fleet("ingest", "--fleet", str(place))
     return place
 
 
@@ -71,7 +71,8 @@ def _job(number: int, status: str, host: str, end_us: int, message: str) -> Job:
     return Job("training", f"raysubmit_{number:04d}", status, begin_us, end_us, (host,), (), "", 1, message)
 
 
-def _run(*words: str) -> None:
+def run_fleet(*words: str) -> None:
+    """`necroscope fleet`, which must succeed."""
     command = [str(PROGRAM), "fleet", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
