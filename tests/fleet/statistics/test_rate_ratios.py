@@ -39,7 +39,7 @@ def test_the_interval_is_the_exact_conditional_one(
 def test_ends_where_nothing_limits_them() -> None:
     low, high = conditional_interval(0, 10.0, 9, 10.0)
     assert low == 0 < high < 1
-    low, high = conditional_interval(5, 10.0, 0, 10.0)
+    low, high = conditional_interval(9, 10.0, 0, 10.0)
     assert low > 1
     assert math.isinf(high)
 

@@ -9,10 +9,8 @@ from necroscope.fleet.statistics.ratio_of_ratios import (
     BeforeAfter,
     Counted,
     Hosts,
+    RatioOfRatios,
     dispersion_of,
-    interval,
-    probability_below,
-    ratio_at,
 )
 
 
@@ -52,24 +50,23 @@ def test_two_groups_are_as_simulated(changed: BeforeAfter, control: BeforeAfter)
         return random.gamma(counted.episodes + 0.5, 1 / counted.hours, 400_000)
 
     ratios = rate(changed.after) / rate(changed.before) / (rate(control.after) / rate(control.before))
+    own = RatioOfRatios(changed, control)
     for limit in (0.25, 0.5, 1.0, 2.0):
-        assert probability_below(limit, changed, control) == pytest.approx((ratios < limit).mean(), abs=0.003)
-    low, high = interval(changed, control)
+        assert own.probability_below(limit) == pytest.approx((ratios < limit).mean(), abs=0.003)
+    low, high = own.interval
     assert np.log([low, high]) == pytest.approx(np.log(np.quantile(ratios, [0.025, 0.975])), abs=0.06)
-    assert probability_below(ratio_at(0.3, changed, control), changed, control) == pytest.approx(
-        0.3, abs=1e-6
-    )
+    assert own.probability_below(own.at(0.3)) == pytest.approx(0.3, abs=1e-6)
 
 
 def test_the_same_counts_give_the_same_digits() -> None:
     pair = group(12.5, 3.25, 900.1, 411.7), group(88, 41, 9000, 4000)
-    assert len({interval(*pair) for _ in range(5)}) == 1
+    assert len({RatioOfRatios(*pair).interval for _ in range(5)}) == 1
 
 
 def test_a_large_control_that_stays_the_same_changes_nothing() -> None:
     changed = group(20, 5)
     alone = float(changed.probability_below(np.array([0.5]))[0])
-    assert probability_below(0.5, changed, group(4e5, 4e5)) == pytest.approx(alone, abs=0.001)
+    assert RatioOfRatios(changed, group(4e5, 4e5)).probability_below(0.5) == pytest.approx(alone, abs=0.001)
 
 
 def hosts(before: list[int], after: list[int]) -> Hosts:

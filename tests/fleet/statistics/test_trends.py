@@ -70,8 +70,8 @@ def test_of_many_points_as_many_are_looked_at_as_of_one_host() -> None:
 
 
 def test_a_boot_begins_anew_even_without_a_drop() -> None:
-    x: Floats = np.arange(40) * 600.0
-    y: Floats = np.concatenate([np.full(20, 100.0), 100 + np.arange(20) * 5.0])
+    x = (np.arange(40) * 600.0).astype(np.float64)
+    y = np.concatenate([np.full(20, 100.0), 100 + np.arange(20) * 5.0]).astype(np.float64)
     series = series_of([(x, y)])
     booted = Series(series.host, (np.arange(40) >= 20).astype(np.int64), series.seconds, series.count)
     found = trends_of(booted)[0]

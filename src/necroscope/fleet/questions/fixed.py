@@ -23,10 +23,8 @@ from necroscope.fleet.statistics.ratio_of_ratios import (
     BeforeAfter,
     Counted,
     Hosts,
+    RatioOfRatios,
     dispersion_of,
-    interval,
-    probability_below,
-    ratio_at,
 )
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.rollout import Period, Rollout
@@ -63,16 +61,18 @@ def conclude_fixed(slices: Slices, changes: Changes, sought: Sought) -> Rollout:
     control_names = [name for name in slices.names if name in changes.control]
     times = [changes.changed[name] for name in changed_names]
     changed = _hosts(slices, changed_names, times)
-    control = _hosts(slices, control_names, in_turn(control_names, times) if times else [])
-    for hosts, what in ((changed, "changed"), (control, "other")):
-        if not len(hosts.before):
-            raise CannotLookError(f"no {what} host was recorded before and after", hint=changes.note)
+    if not len(changed.before):
+        raise CannotLookError("no changed host was recorded before and after", hint=changes.note)
+    control = _hosts(slices, control_names, in_turn(control_names, times))
+    if not len(control.before):
+        raise CannotLookError("no other host was recorded before and after", hint=changes.note)
     picked = _were_picked(changed, control, sought.thresholds)
     if picked:
         control = _as_bad(control, changed)
     dispersion = dispersion_of((changed, control))
     groups = changed.counted(dispersion), control.counted(dispersion)
-    verdict = _verdict(*groups, sought.thresholds)
+    ratio = RatioOfRatios(*groups)
+    verdict = _verdict(ratio, sought.thresholds)
     is_open = verdict is Verdict.INCONCLUSIVE
     independent = len(changed.before) / dispersion
     return Rollout(
@@ -88,9 +88,9 @@ def conclude_fixed(slices: Slices, changes: Changes, sought: Sought) -> Rollout:
         ratio=groups[0].ratio,
         control_ratio=groups[1].ratio,
         ratio_of_ratios=_ratio_of_ratios(*groups),
-        interval=interval(*groups),
-        p_better=probability_below(1.0, *groups),
-        p_halved=probability_below(HALF, *groups),
+        interval=ratio.interval,
+        p_better=ratio.probability_below(1.0),
+        p_halved=ratio.probability_below(HALF),
         verdict=verdict.value,
         days_needed=_days_needed(groups, independent, sought.thresholds) if is_open else None,
         note=_note(changes, picked, changed, dispersion),
@@ -140,15 +140,15 @@ def _as_bad(control: Hosts, changed: Hosts) -> Hosts:
     )
 
 
-def _verdict(changed: BeforeAfter, control: BeforeAfter, thresholds: Thresholds) -> Verdict:
+def _verdict(ratio: RatioOfRatios, thresholds: Thresholds) -> Verdict:
     """Better or worse where that is sure and clear; unchanged where it is sure not to be half or double."""
     tail, clear = (1 - thresholds["fleet.sure"]) / 2, thresholds["fleet.clear"]
-    low, middle, high = (ratio_at(p, changed, control) for p in (tail, 0.5, 1 - tail))
-    if high < 1 and middle < clear:
+    if ratio.probability_below(1.0) > 1 - tail and ratio.probability_below(clear) > HALF:
         return Verdict.BETTER
-    if low > 1 and middle > 1 / clear:
+    if ratio.probability_below(1.0) < tail and ratio.probability_below(1 / clear) < HALF:
         return Verdict.WORSE
-    return Verdict.UNCHANGED if low > HALF and high < 1 / HALF else Verdict.INCONCLUSIVE
+    is_same = ratio.probability_below(HALF) < tail and ratio.probability_below(1 / HALF) > 1 - tail
+    return Verdict.UNCHANGED if is_same else Verdict.INCONCLUSIVE
 
 
 def _days_needed(
@@ -157,7 +157,8 @@ def _days_needed(
     """How many more days without any episode of the changed hosts would show that it is better."""
 
     def shows(days: float) -> bool:
-        return _verdict(*_later(groups, days * DAY_HOURS * hosts), thresholds) is Verdict.BETTER
+        later = RatioOfRatios(*_later(groups, days * DAY_HOURS * hosts))
+        return _verdict(later, thresholds) is Verdict.BETTER
 
     low, high = 0.0, 0.25
     while not shows(high):

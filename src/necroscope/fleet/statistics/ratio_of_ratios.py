@@ -61,27 +61,33 @@ class BeforeAfter:
         return ratios
 
 
-def probability_below(limit: float, changed: BeforeAfter, control: BeforeAfter) -> float:
-    """How sure it is that the ratio of the changed hosts is less than so many times that of the others."""
-    places, weights = _places()
-    return float((weights * changed.probability_below(limit * control.ratios_at(places))).sum())
+class RatioOfRatios:
+    """The ratio of the changed hosts, as a multiple of that of the others."""
 
+    def __init__(self, changed: BeforeAfter, control: BeforeAfter) -> None:
+        places, self._weights = _places()
+        self._changed = changed
+        self._control_ratios = control.ratios_at(places)
 
-def ratio_at(probability: float, changed: BeforeAfter, control: BeforeAfter) -> float:
-    """The ratio of ratios below which it is with a probability."""
-    low, high = LOWEST, HIGHEST
-    for _ in range(50):
-        middle = (low + high) / 2
-        if probability_below(math.exp(middle), changed, control) < probability:
-            low = middle
-        else:
-            high = middle
-    return math.exp((low + high) / 2)
+    def probability_below(self, limit: float) -> float:
+        """How sure it is that it is less than a limit."""
+        return float((self._weights * self._changed.probability_below(limit * self._control_ratios)).sum())
 
+    def at(self, probability: float) -> float:
+        """Below which value it is with a probability."""
+        low, high = LOWEST, HIGHEST
+        for _ in range(40):
+            middle = (low + high) / 2
+            if self.probability_below(math.exp(middle)) < probability:
+                low = middle
+            else:
+                high = middle
+        return math.exp((low + high) / 2)
 
-def interval(changed: BeforeAfter, control: BeforeAfter) -> tuple[float, float]:
-    """Between which values the ratio of ratios lies with 95 %."""
-    return ratio_at(TAIL, changed, control), ratio_at(1 - TAIL, changed, control)
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between which values it lies with 95 %."""
+        return self.at(TAIL), self.at(1 - TAIL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,20 +114,17 @@ def dispersion_of(groups: tuple[Hosts, ...]) -> float:
     A host that is always bad is no reason for doubt: it is compared with itself. One that was bad on a single
     day is, because its episodes are not independent of each other.
     """
-    squares, freedom = 0.0, 0
+    seen = expected = 0.0
     for hosts in groups:
         total = hosts.before + hosts.after
-        rate = [
-            (some.sum() + JEFFREYS) / hours.sum() if hours.sum() else 0.0
+        before, after = (
+            (some.sum() + JEFFREYS) / max(hours.sum(), 1e-300) * hours
             for some, hours in ((hosts.before, hosts.before_hours), (hosts.after, hosts.after_hours))
-        ]
-        expected = np.stack([rate[0] * hosts.before_hours, rate[1] * hosts.after_hours])
-        share = expected[1] / np.maximum(expected.sum(axis=0), 1e-300)
-        variance = total * share * (1 - share)
-        seen = variance > 0
-        squares += float(((hosts.after - total * share)[seen] ** 2 / variance[seen]).sum())
-        freedom += max(int(seen.sum()) - 1, 0)
-    return max(squares / freedom, 1.0) if freedom else 1.0
+        )
+        share = after / np.maximum(before + after, 1e-300)
+        seen += float(((hosts.after - total * share) ** 2).sum())
+        expected += float((total * share * (1 - share)).sum())
+    return max(seen / expected, 1.0) if expected else 1.0
 
 
 def _weighed(episodes: NDArray[np.int64], hours: Floats, weight: Floats, dispersion: float) -> Counted:

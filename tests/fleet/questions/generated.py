@@ -1,0 +1,33 @@
+"""Generated fleets that are asked through their tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.fleets.plan import Plan
+from lab.fleets.tables import write_fleet
+from necroscope.cli.main import main
+from necroscope.recording.clock import Anchor
+
+
+def made(folder: Path, plan: Plan) -> list[str]:
+    """Write the tables of a fleet, and give the words that name it and its time."""
+    write_fleet(folder, plan)
+    begin, end = (Anchor(0, 0).iso(time_us * 1000) for time_us in (plan.begin_us, plan.end_us))
+    return ["--fleet", str(folder), "-b", begin, "-e", end]
+
+
+def asked(
+    capsys: pytest.CaptureFixture[str], question: str, fleet: list[str], *words: str
+) -> tuple[int, dict[str, Any]]:
+    """The exit code and the JSON of a question."""
+    code = main(["fleet", question, *fleet, *words, "--json"])
+    return code, json.loads(capsys.readouterr().out, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is no JSON")
