@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from necroscope.audit.drift.statistics import (
     Table,
     benjamini_hochberg,
+    exact_among_strata,
     fisher_exact,
     information_gain_bits,
     mantel_haenszel,
@@ -108,3 +110,20 @@ def test_strata_without_anything_to_compare() -> None:
     within = mantel_haenszel([Table(5, 0, 5, 0), Table(0, 5, 0, 5), Table(1, 0, 0, 0)])
     assert (within.p, within.variance) == (1.0, 0.0)
     assert math.isnan(within.odds_ratio)
+
+
+def test_exact_among_strata() -> None:
+    for table in (Table(3, 256, 3, 3739), Table(0, 9, 7, 3), Table(5, 5, 5, 5)):
+        assert exact_among_strata([table]) == pytest.approx(fisher_exact(table))
+    strata = [Table(2, 30, 1, 60), Table(1, 10, 2, 80), Table(0, 3, 1, 4)]
+    ways = [1.0]
+    for one in strata:
+        symptom, with_it = one.symptom_with + one.symptom_without, one.symptom_with + one.rest_with
+        counts = stats.hypergeom.pmf(range(with_it + 1), one.hosts, symptom, with_it)
+        ways = list(np.convolve(ways, counts))
+    assert exact_among_strata(strata) == pytest.approx(sum(way for way in ways if way <= ways[3] * 1.000001))
+
+
+def test_few_hosts_are_not_made_more_of_than_they_are() -> None:
+    few = Table(4, 255, 2, 3740)
+    assert mantel_haenszel([few]).careful_p < 1e-5 < exact_among_strata([few])

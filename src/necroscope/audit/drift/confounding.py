@@ -16,7 +16,7 @@ from necroscope.audit.drift.fact_table import Hosts, VaryingFact
 from necroscope.audit.drift.folding import Row
 from necroscope.audit.drift.grouping import Groups
 from necroscope.audit.drift.splits import FEWEST_PER_VALUE, Split, decides, discord, likeness
-from necroscope.audit.drift.statistics import mantel_haenszel, odds_ratio
+from necroscope.audit.drift.statistics import exact_among_strata, mantel_haenszel, odds_ratio
 
 KEEPS_P, LOSES_P = 0.01, 0.05
 # In standard deviations: how clearly the whole effect would have shown within the strata. 2.5 are seen in
@@ -27,6 +27,8 @@ RELATED, TWINS = 0.6, 0.8  # correlations: worth comparing, and the same but for
 SURE = 5.0  # standard deviations: so much alike are not even two of some ten thousand pairs by chance
 MOST_DOUBTFUL = 300  # rows, each compared with each
 MOST_ALIKE_IN = 4  # the strata of more are too small
+NEARLY_NORMAL = 5.0  # variance of a count
+WORTH_COUNTING = 0.05
 
 
 class Standing(enum.Enum):
@@ -194,7 +196,12 @@ def p_among_alike(split: Split, leads: Sequence[Row], groups: Groups) -> float:
 
     What several causes do at once hides each of them; among hosts alike in the others it shows.
     """
-    return mantel_haenszel([split.table(groups, among) for among in _strata(split, leads)]).careful_p
+    tables = [split.table(groups, among) for among in _strata(split, leads)]
+    within = mantel_haenszel(tables)
+    # Of few hosts the normal distribution makes too much; what is plainly chance need not be counted out.
+    if within.variance < NEARLY_NORMAL and within.careful_p <= WORTH_COUNTING:
+        return exact_among_strata(tables)
+    return within.careful_p
 
 
 def _strata(split: Split, rows: Sequence[Row]) -> list[Hosts]:

@@ -103,8 +103,9 @@ def _uncover(rows: Sequence[Row], leads: list[Row], groups: Groups) -> list[Row]
     while hidden and len(alike_in) < MOST_ALIKE_IN:
         for row in hidden:
             row.p_among_alike = p_among_alike(row.lead.split, alike_in, groups)
-        adjusted = benjamini_hochberg([row.p_among_alike or 0.0 for row in hidden])
-        best = min(range(len(hidden)), key=lambda place: hidden[place].p_among_alike or 0.0)
+        chances = [min((row.p_among_alike or 0.0) * _ways(row), 1.0) for row in hidden]
+        adjusted = benjamini_hochberg(chances)
+        best = min(range(len(hidden)), key=lambda place: (chances[place], hidden[place].p_among_alike or 0.0))
         is_sure = is_sure and adjusted[best] <= MOST_FALSE
         row = hidden.pop(best)
         alike_in.append(row)
@@ -113,6 +114,11 @@ def _uncover(rows: Sequence[Row], leads: list[Row], groups: Groups) -> list[Row]
             leads.append(row)
             added.append(row)
     return added
+
+
+def _ways(row: Row) -> int:
+    """Of how many splits this one is the best: of a label with hundreds of values, one of them always is."""
+    return min(len(one.fact.values) if len(one.fact.values) > 2 else 1 for one in row.members)
 
 
 def relevance_of(row: Row) -> Relevance:

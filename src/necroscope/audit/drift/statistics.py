@@ -132,3 +132,33 @@ def mantel_haenszel(strata: Iterable[Table]) -> Stratified:
     p = math.erfc(math.sqrt(excess * excess / variance / 2)) if variance else 1.0
     nothing = math.inf if with_it_odds else math.nan
     return Stratified(p, with_it_odds / without_odds if without_odds else nothing, excess, variance)
+
+
+def exact_among_strata(strata: Iterable[Table]) -> float:
+    """The two-sided probability of as many hosts of the symptom's group with it, over all strata, or odder.
+
+    Within each stratum it is Fisher's; over all of them the hosts with it are added up. With a single stratum
+    it is `fisher_exact`.
+    """
+    ways, seen = [1.0], 0
+    for table in strata:
+        lowest, chances = _hypergeometric(table)
+        together = [0.0] * (len(ways) + len(chances) - 1)
+        for count, way in enumerate(ways):
+            for more, chance in enumerate(chances):
+                together[count + more] += way * chance
+        ways, seen = together, seen + table.symptom_with - lowest
+    limit = ways[seen] * (1 + 1e-9)
+    return min(math.fsum(way for way in ways if way <= limit), 1.0)
+
+
+def _hypergeometric(table: Table) -> tuple[int, list[float]]:
+    """The fewest hosts of the symptom's group that may have it, and the probabilities of so many and more."""
+    with_it = table.symptom_with + table.rest_with
+    symptom, hosts = table.symptom_with + table.symptom_without, table.hosts
+    lowest, highest = max(0, with_it + symptom - hosts), min(with_it, symptom)
+    total = math.comb(hosts, symptom)
+    return lowest, [
+        math.comb(with_it, count) * math.comb(hosts - with_it, symptom - count) / total
+        for count in range(lowest, highest + 1)
+    ]
