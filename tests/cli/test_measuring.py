@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from necroscope.cli import measuring
-from necroscope.cli.agent import host_name
 from necroscope.cli.measuring import Wanted, have_recorded, record_baseline
 from necroscope.errors import CannotLookError
 from necroscope.recording.lock import held
 from necroscope.recording.store import Store
+from necroscope.recording.store_place import host_name
 from necroscope.recording.stretch import read_moments
 from necroscope.sources.host import Host
 from necroscope.sources.throttling import THROTTLING
