@@ -1,7 +1,7 @@
 """Whether causes are found: 60 fleets with one, 60 with something that goes along with it, 60 with none.
 
 Of 5,000 hosts and 7 days each. Causes are of every kind, ratios from 3 to 6, hosts differ more or less, and
-every fleet has another seed. Most do not go through tables (test_where.py shows that this makes no difference).
+every fleet has another seed. Most do not go through tables: test_where.py shows that it makes no difference.
 """
 
 from __future__ import annotations
