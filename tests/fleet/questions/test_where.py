@@ -159,3 +159,15 @@ def test_by_some_facts_only(capsys: pytest.CaptureFixture[str], fleet: list[str]
     assert main(["fleet", "where", *fleet, "--by", "labels/rack"]) == 0
     assert main(["fleet", "where", *fleet, "--by", "no/such"]) == 2
     assert main(["fleet", "where", "--fleet", fleet[1], "-b", "2020-01-01", "-e", "2020-01-02"]) == 3
+
+
+def test_it_fits_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], fleet: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    main(["fleet", "where", *fleet, "--all"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+    main(["fleet", "next", *fleet])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+    main(["fleet", "fixed", *fleet, "--label", "zone=us-east-1a", "--at", "2026-11-17T12:00Z"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
