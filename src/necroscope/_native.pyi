@@ -233,6 +233,20 @@ class Window:
     ) -> tuple[bytes, bytes, bytes, bytes, bytes | None, bytes | None, list[tuple[str, str, str]]]:
         """The same, each column as numbers of 32 bits, little-endian; what is above is the largest."""
 
+def merge_profiles(
+    parts: list[tuple[Path, Query]], split: str, threads: int
+) -> tuple[Window, list[tuple[int, OSError]]]:
+    """The stacks of many profiles as one window, in an order of its own: the same however it was divided.
+
+    Each thread reads profiles of its own. One that cannot be read is left out as a whole: (place, error).
+    """
+
+def merge_windows(parts: list[bytes]) -> Window:
+    """Encoded windows as one, in the same order. ValueError: the bytes are not those of a window."""
+
+def encode_window(window: Window) -> bytes:
+    """A window as bytes, for `merge_windows` of the same version."""
+
 class Tally:
     """Samples of processes and kernel functions in bins of time, from `starts` on the capture's clock.
 

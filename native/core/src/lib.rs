@@ -11,7 +11,9 @@
 pub mod core_heat;
 pub mod core_states;
 pub mod core_times;
+mod counted;
 pub mod directories;
+pub mod encoded;
 pub mod flame;
 pub mod folded;
 mod hash;
@@ -19,6 +21,7 @@ pub mod heatmap;
 pub mod import;
 pub mod integers;
 pub mod ledger;
+pub mod merged;
 pub mod perf_data;
 pub mod perf_script;
 pub mod profile;

@@ -50,6 +50,8 @@ pub struct Names {
 /// Which columns of the samples are wanted beside time and stack; the others stay empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Columns {
+    /// The time is not wanted: it is read only where a row group lies in the window in part.
+    pub untimed: bool,
     /// The core.
     pub cpu: bool,
     /// The task.
@@ -94,6 +96,19 @@ impl Sealed {
         new: impl Fn() -> Sum + Sync,
         add: impl Fn(&mut Sum, &Samples) + Sync,
     ) -> Result<Vec<Sum>> {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        self.fold_with(threads, (begin, end), columns, new, add)
+    }
+
+    /// The same with so many threads.
+    pub fn fold_with<Sum: Send>(
+        &self,
+        threads: usize,
+        (begin, end): (i64, i64),
+        columns: Columns,
+        new: impl Fn() -> Sum + Sync,
+        add: impl Fn(&mut Sum, &Samples) + Sync,
+    ) -> Result<Vec<Sum>> {
         let path = self.folder.join("samples.parquet");
         let groups = guarded(|| {
             let reader = open(&path, SAMPLES)?;
@@ -114,7 +129,9 @@ impl Sealed {
                 Ok(sum)
             })
         };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
+        if threads == 1 {
+            return Ok(vec![work(&groups)?]);
+        }
         let share = groups.len().div_ceil(threads).max(1);
         thread::scope(|scope| {
             let work = &work;
@@ -132,12 +149,18 @@ impl Sealed {
         columns: Columns,
         samples: &mut Samples,
     ) -> Result<()> {
-        column_into::<Int64Type>(group, 0, &mut samples.time)?;
-        if !samples.time.is_sorted() {
-            return Err(damaged("samples.parquet"));
-        }
-        let first = samples.time.partition_point(|&time| time < begin);
-        let last = samples.time.partition_point(|&time| time < end).max(first);
+        let (first, last) = if columns.untimed && within(group.metadata().column(0).statistics(), begin, end)
+        {
+            samples.time.clear();
+            (0, usize::try_from(group.metadata().num_rows()).unwrap_or(0))
+        } else {
+            column_into::<Int64Type>(group, 0, &mut samples.time)?;
+            if !samples.time.is_sorted() {
+                return Err(damaged("samples.parquet"));
+            }
+            let first = samples.time.partition_point(|&time| time < begin);
+            (first, samples.time.partition_point(|&time| time < end).max(first))
+        };
         cut(&mut samples.time, first, last);
         let take = |values: &mut Vec<i32>, wanted: bool, number: usize, bound: usize| -> Result<()> {
             values.clear();
@@ -220,6 +243,10 @@ fn bounds(statistics: Option<&Statistics>) -> Option<(i64, i64)> {
 
 fn overlaps(statistics: Option<&Statistics>, begin: i64, end: i64) -> bool {
     bounds(statistics).is_none_or(|(first, last)| first < end && last >= begin)
+}
+
+fn within(statistics: Option<&Statistics>, begin: i64, end: i64) -> bool {
+    bounds(statistics).is_some_and(|(first, last)| begin <= first && last < end)
 }
 
 fn damaged(file: &str) -> ParquetError {

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::thread;
 
+use crate::counted::{Counts, Roots, Row};
 use crate::hash::FastMap;
-use crate::profile::{Frame, FrameKind, FrameTable, Samples, StackTable, Task};
+use crate::profile::{Frame, FrameTable, Samples, StackTable, Task};
 use crate::sealed::{Columns, Error, Names, Sealed};
 use crate::search::{Matches, Search};
 
@@ -62,52 +64,67 @@ pub struct Window {
     pub idle: u64,
     /// Counted samples whose innermost frame has no name.
     pub unknown: u64,
-}
-
-/// What one thread counts: (root, stack) and how often.
-#[derive(Default)]
-struct Count {
-    stacks: FastMap<(u32, u32), u64>,
-    idle: u64,
+    /// Stacks without what stands at the root.
+    bare: StackTable,
+    /// By the frame at the root and the bare stack: the row.
+    rows: FastMap<(Option<u32>, u32), u32>,
 }
 
 impl Window {
     /// Add the samples of one profile; windows may span several.
     pub fn add(&mut self, sealed: &Sealed, filter: &Filter, split: Split) -> Result<(), Error> {
-        let by_task = matches!(split, Split::Comm | Split::Process | Split::Thread);
-        let mut columns = filter.columns();
-        columns.cpu |= split == Split::Core;
-        columns.task |= by_task;
+        self.add_with(thread::available_parallelism().map_or(1, usize::from), sealed, filter, split)
+    }
+
+    /// The same where other threads add other profiles.
+    pub fn add_in_one_thread(&mut self, sealed: &Sealed, filter: &Filter, split: Split) -> Result<(), Error> {
+        self.add_with(1, sealed, filter, split)
+    }
+
+    fn add_with(
+        &mut self,
+        threads: usize,
+        sealed: &Sealed,
+        filter: &Filter,
+        split: Split,
+    ) -> Result<(), Error> {
+        let roots = Roots::of(sealed, split);
+        let mut columns = Columns { untimed: true, ..filter.columns() };
+        columns.cpu |= roots.by_core();
+        columns.task |= roots.by_task();
         let keeps = filter.keeps(sealed)?;
-        let parts = sealed.fold((filter.begin, filter.end), columns, Count::default, |count, samples| {
-            for index in 0..samples.time.len() {
+        let new = || Counts::new(&roots, sealed.idle.len());
+        let span = (filter.begin, filter.end);
+        let parts = sealed.fold_with(threads, span, columns, new, |counts, samples| {
+            for (index, &stack) in samples.stack.iter().enumerate() {
                 if !keeps.passes(samples, index) {
                     continue;
                 }
-                let stack = samples.stack[index];
-                if sealed.idle[stack as usize] {
-                    count.idle += 1;
-                    if !filter.idle {
-                        continue;
-                    }
+                let is_idle = sealed.idle[stack as usize];
+                counts.idle += u64::from(is_idle);
+                if filter.idle || !is_idle {
+                    counts.add(roots.root(samples, index), stack as u32);
                 }
-                let root = match split {
-                    Split::Whole => 0,
-                    Split::Core => samples.cpu[index],
-                    Split::Comm | Split::Process | Split::Thread => samples.task[index],
-                };
-                *count.stacks.entry((root as u32, stack as u32)).or_insert(0) += 1;
             }
         })?;
-        let mut counts: FastMap<(u32, u32), u64> = FastMap::default();
-        for part in parts {
-            self.idle += part.idle;
-            for (key, count) in part.stacks {
-                *counts.entry(key).or_insert(0) += count;
-            }
-        }
-        self.merge(sealed, sealed.names()?, split, &counts);
+        let names = sealed.names()?; // before anything is added: damage leaves the window as it was
+        self.idle += parts.iter().map(|part| part.idle).sum::<u64>();
+        self.merge(names, &roots, &Counts::rows(parts));
         Ok(())
+    }
+
+    /// Count a stack of this window's frames so many times more.
+    pub(crate) fn count(&mut self, stack: &[u32], count: u64) {
+        let row = self.row(stack);
+        self.counts[row as usize] += count;
+    }
+
+    fn row(&mut self, stack: &[u32]) -> u32 {
+        let row = self.stacks.intern(stack);
+        if row as usize == self.counts.len() {
+            self.counts.push(0);
+        }
+        row
     }
 
     /// Stacks as labels, outermost first, with their counts, in the order of the labels.
@@ -128,31 +145,43 @@ impl Window {
         rows
     }
 
-    fn merge(&mut self, sealed: &Sealed, names: &Names, split: Split, counts: &FastMap<(u32, u32), u64>) {
+    /// Add what was counted of a profile. A stack is looked up once, below however many roots it was seen.
+    fn merge(&mut self, names: &Names, roots: &Roots<'_>, rows: &[Row]) {
         let mut frame_numbers: Vec<Option<u32>> = vec![None; names.frames.len()];
-        let mut rows: Vec<(&(u32, u32), &u64)> = counts.iter().collect();
-        rows.sort_unstable(); // the same input gives the same numbers
+        let mut bare_numbers: Vec<Option<u32>> = vec![None; names.stacks.len()];
+        let (mut root_number, mut root_frame) = (None, None);
         let mut stack = Vec::new();
-        for (&(root, number), &count) in rows {
-            stack.clear();
-            if let Some(label) = root_label(sealed, split, root) {
-                stack.push(self.frames.intern(&label));
+        for &((root, number), count) in rows {
+            if root_number != Some(root) {
+                root_number = Some(root);
+                root_frame = roots.label(root).map(|label| self.frames.intern(&label));
             }
             let frames = &names.stacks[number as usize];
-            for &frame in frames {
-                let known = &mut frame_numbers[frame as usize];
-                let new = *known.get_or_insert_with(|| self.frames.intern(&names.frames[frame as usize]));
-                stack.push(new);
-            }
+            let bare = *bare_numbers[number as usize].get_or_insert_with(|| {
+                stack.clear();
+                for &frame in frames {
+                    let known = &mut frame_numbers[frame as usize];
+                    let new = *known.get_or_insert_with(|| self.frames.intern(&names.frames[frame as usize]));
+                    stack.push(new);
+                }
+                self.bare.intern(&stack)
+            });
+            let row = match self.rows.get(&(root_frame, bare)) {
+                Some(&row) => row,
+                None => {
+                    stack.clear();
+                    stack.extend(root_frame);
+                    stack.extend(&self.bare.rows()[bare as usize]);
+                    let row = self.row(&stack);
+                    self.rows.insert((root_frame, bare), row);
+                    row
+                }
+            };
+            self.counts[row as usize] += count;
+            self.samples += count;
             if frames.last().is_none_or(|&leaf| names.frames[leaf as usize].name.is_empty()) {
                 self.unknown += count;
             }
-            let row = self.stacks.intern(&stack) as usize;
-            if row == self.counts.len() {
-                self.counts.push(0);
-            }
-            self.counts[row] += count;
-            self.samples += count;
         }
     }
 }
@@ -208,6 +237,7 @@ impl Filter {
     /// The columns that the filter must see.
     pub fn columns(&self) -> Columns {
         Columns {
+            untimed: false,
             cpu: !self.cpus.is_empty(),
             task: self.has_tasks() || (self.only_matching && self.search.is_some()),
             event: !self.events.is_empty(),
@@ -251,21 +281,4 @@ impl Filter {
 
 fn is_named(wanted: &str, name: &str, number: u32) -> bool {
     wanted == name || wanted == number.to_string()
-}
-
-fn root_label(sealed: &Sealed, split: Split, root: u32) -> Option<Frame> {
-    let name = match split {
-        Split::Whole => return None,
-        Split::Core => format!("core {root}"),
-        Split::Comm => sealed.tasks[root as usize].comm.clone(),
-        Split::Process => {
-            let task = &sealed.tasks[root as usize];
-            format!("{} ({})", task.process, task.pid)
-        }
-        Split::Thread => {
-            let task = &sealed.tasks[root as usize];
-            format!("{} ({})", task.comm, task.tid)
-        }
-    };
-    Some(Frame { name, module: String::new(), offset: 0, kind: FrameKind::Root })
 }

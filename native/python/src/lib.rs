@@ -3,6 +3,7 @@
 mod core_heat;
 mod core_states;
 mod ledger;
+mod merged;
 mod profiles;
 mod scope;
 mod tables;
@@ -67,6 +68,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(text_imports::sniff_profile, module)?)?;
     module.add_function(wrap_pyfunction!(tables::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(tables::read_table, module)?)?;
+    module.add_function(wrap_pyfunction!(merged::merge_profiles, module)?)?;
+    module.add_function(wrap_pyfunction!(merged::merge_windows, module)?)?;
+    module.add_function(wrap_pyfunction!(merged::encode_window, module)?)?;
     module.add_class::<profiles::Profile>()?;
     module.add_class::<profiles::Query>()?;
     module.add_class::<profiles::Search>()?;

@@ -212,7 +212,7 @@ impl Query {
 /// Stacks of a window and how often each was seen.
 #[pyclass]
 #[derive(Default)]
-pub struct Window(window::Window);
+pub struct Window(pub window::Window);
 
 #[pymethods]
 impl Window {
@@ -223,14 +223,7 @@ impl Window {
 
     /// Add the samples of one profile; a window may span several.
     fn add(&mut self, py: Python<'_>, profile: &Profile, query: &Query, split: &str) -> PyResult<()> {
-        let split = match split {
-            "whole" => Split::Whole,
-            "comm" => Split::Comm,
-            "process" => Split::Process,
-            "thread" => Split::Thread,
-            "core" => Split::Core,
-            _ => return Err(PyValueError::new_err(format!("no such split: {split}"))),
-        };
+        let split = split_of(split)?;
         py.detach(|| self.0.add(&profile.0, &query.0, split)).map_err(parquet_error)
     }
 
@@ -286,6 +279,18 @@ impl Window {
             other.map(|_| side(&tree.own, 1)),
             label_rows(tree.labels),
         )
+    }
+}
+
+/// What a word of Python means.
+pub fn split_of(word: &str) -> PyResult<Split> {
+    match word {
+        "whole" => Ok(Split::Whole),
+        "comm" => Ok(Split::Comm),
+        "process" => Ok(Split::Process),
+        "thread" => Ok(Split::Thread),
+        "core" => Ok(Split::Core),
+        _ => Err(PyValueError::new_err(format!("no such split: {word}"))),
     }
 }
 
