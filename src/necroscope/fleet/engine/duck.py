@@ -1,6 +1,7 @@
 """DuckDB as the fleet uses it: in this process, bounded in memory, spilling to disk beyond that.
 
-NECROSCOPE_FLEET_MEMORY says how much it may take, 1536MiB if nothing does.
+NECROSCOPE_FLEET_MEMORY says how much it may take, 1536MiB if nothing does; NECROSCOPE_FLEET_THREADS how many
+threads it has, one a core if nothing does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from necroscope.errors import StoreError, UsageError
 from necroscope.recording.quantities import parse_size
 
 MEMORY_VARIABLE = "NECROSCOPE_FLEET_MEMORY"
+THREADS_VARIABLE = "NECROSCOPE_FLEET_THREADS"
 MEMORY_BYTES = 1536 << 20  # what is Python's and the answer's own comes on top: in all below 2 GB
 LEAST_BYTES = 64 << 20
 
@@ -27,7 +29,7 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": f"{_memory_bytes() // 1024}KiB",
             "temp_directory": folder,
-            "threads": len(os.sched_getaffinity(0)),
+            "threads": _threads(),
             "preserve_insertion_order": False,  # all that is asked is ordered in the end
             "autoinstall_known_extensions": False,  # nothing is ever fetched from elsewhere
         }
@@ -41,6 +43,14 @@ def _memory_bytes() -> int:
         return max(parse_size(text), LEAST_BYTES) if text else MEMORY_BYTES
     except ValueError as error:
         raise UsageError(f"{MEMORY_VARIABLE}: {error}") from error
+
+
+def _threads() -> int:
+    text = os.environ.get(THREADS_VARIABLE, "")
+    try:
+        return max(int(text), 1) if text else len(os.sched_getaffinity(0))
+    except ValueError as error:
+        raise UsageError(f"{THREADS_VARIABLE}: '{text}' is not a number") from error
 
 
 @contextmanager

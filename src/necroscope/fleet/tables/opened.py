@@ -13,10 +13,14 @@ LATEST_US = 4_102_444_800 * 10**6  # 2100
 
 @dataclass(frozen=True, slots=True)
 class FleetTables:
-    """What an index names; `bring` gives the local paths of some of its files, in the same order."""
+    """What an index names; `bring` gives the local paths of some of its files, in the same order.
+
+    By the address of the place other machines find the same files; empty: only this process has them.
+    """
 
     index: Index
     bring: Callable[[Sequence[TableFile]], Sequence[Path]]
+    address: str = ""
 
     def paths(self, table: str, begin_us: int = 0, end_us: int = LATEST_US) -> list[Path]:
         """The files of a table that may have rows of a range. More than the range may be in them."""
@@ -25,4 +29,4 @@ class FleetTables:
 
 def tables_in_folder(folder: Path, index: Index) -> FleetTables:
     """The tables of a place that is a folder."""
-    return FleetTables(index, lambda files: [folder / file.name for file in files])
+    return FleetTables(index, lambda files: [folder / file.name for file in files], str(folder.absolute()))

@@ -16,7 +16,8 @@ def read_tables(place: Place, cache: Cache | None = None) -> FleetTables:
     """The tables as they are now; an empty index where nothing was ingested."""
     content = place.read(INDEX)
     index = parse_index(content) if content is not None else Index()
-    return FleetTables(index, bringing(place, cache))
+    address = str(place.root.absolute()) if isinstance(place, FolderPlace) else place.address
+    return FleetTables(index, bringing(place, cache), address)
 
 
 def bringing(place: Place, cache: Cache | None = None) -> Callable[[Sequence[TableFile]], Sequence[Path]]:
