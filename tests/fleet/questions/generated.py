@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lab.fleets.plan import Plan
 from lab.fleets.tables import write_fleet
 from necroscope.cli.main import main
+from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
+from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.tables.opened import FleetTables
 from necroscope.recording.clock import Anchor
 
 
@@ -27,6 +31,17 @@ def asked(
     """The exit code and the JSON of a question."""
     code = main(["fleet", question, *fleet, *words, "--json"])
     return code, json.loads(capsys.readouterr().out, parse_constant=_refuse)
+
+
+class Shared(LocalEngine):
+    """Gathers some files each time and puts the parts together, as three workers would."""
+
+    def gather(self, tables: FleetTables, gathering: Gathering, begin_us: int, end_us: int) -> pa.Table:
+        """All that a gathering finds in a range of time."""
+        paths = tables.paths(gathering.table, begin_us, end_us)
+        shares = [paths[start::3] for start in (2, 0, 1) if paths[start::3]]
+        parts = [gather_files(gathering, share, begin_us, end_us) for share in shares]
+        return merge_parts(gathering, parts) if parts else gather_files(gathering, [], begin_us, end_us)
 
 
 def _refuse(constant: str) -> None:

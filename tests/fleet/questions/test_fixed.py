@@ -10,10 +10,20 @@ from lab.fleets.plan import Plan, Rollout
 from necroscope.cli.main import main
 from necroscope.errors import CannotLookError
 from necroscope.findings.thresholds import load_thresholds
-from necroscope.fleet.questions.fixed import Sought, conclude_fixed
-from necroscope.fleet.questions.fixed_hosts import Changes, Slices, in_turn, slices_before_and_after
+from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.place.folder import FolderPlace
+from necroscope.fleet.questions.fixed import Sought, ask_fixed, conclude_fixed
+from necroscope.fleet.questions.fixed_hosts import (
+    Changes,
+    FactValue,
+    Slices,
+    changes_of_fact,
+    in_turn,
+    slices_before_and_after,
+)
+from necroscope.fleet.tables.reading import read_tables
 from necroscope.model.fleet.rollout import Rollout as Answer
-from tests.fleet.questions.generated import asked, made
+from tests.fleet.questions.generated import Shared, asked, made
 
 Array = NDArray[np.int64]
 HOUR_US = 3600 * 10**6
@@ -154,6 +164,17 @@ def test_a_staggered_rollout_by_its_fact(capsys: pytest.CaptureFixture[str], fle
     assert 0.5 * body["control_before"]["hosts"] < body["changed_before"]["hosts"]
     assert main(["fleet", "fixed", *fleet, "--fact", "units/ecs.service/enabled=disabled"]) == 0
     assert capsys.readouterr().out.startswith("Better: after units/ecs.service/enabled=disabled, nic-reset")
+
+
+def test_however_the_work_is_shared_it_gives_the_same_digits(fleet: list[str]) -> None:
+    tables = read_tables(FolderPlace(Path(fleet[1])))
+    sought = Sought("it", ("nic-reset",), PLAN.begin_us, PLAN.end_us, load_thresholds(None))
+    wanted = FactValue("units/ecs.service/enabled", "disabled")
+    answers = []
+    for engine in (LocalEngine(), Shared()):
+        changes = changes_of_fact(tables, engine, wanted, PLAN.begin_us, PLAN.end_us)
+        answers.append(ask_fixed(tables, engine, changes, sought))
+    assert answers[0] == answers[1]
 
 
 def test_other_ways_to_say_who_was_changed(

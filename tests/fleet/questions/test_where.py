@@ -14,7 +14,7 @@ from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.where import Sought, ask_where, conclude_where
 from necroscope.fleet.tables.reading import read_tables
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
-from tests.fleet.questions.generated import asked, made
+from tests.fleet.questions.generated import Shared, asked, made
 
 PLAN = Plan(
     hosts=2500,
@@ -121,9 +121,10 @@ def test_without_tables_it_is_the_same(where: Where) -> None:
     assert len(set(own) ^ set(told)) <= 2, "a segment at an edge may make a difference"
 
 
-def test_asked_twice_it_gives_the_same_digits(fleet: list[str], where: Where) -> None:
+def test_however_the_work_is_shared_it_gives_the_same_digits(fleet: list[str], where: Where) -> None:
     tables = read_tables(FolderPlace(Path(fleet[1])))
-    assert ask_where(tables, LocalEngine(), ("nic-reset",), PLAN.begin_us, PLAN.end_us) == where
+    for engine in (LocalEngine(), Shared()):
+        assert ask_where(tables, engine, ("nic-reset",), PLAN.begin_us, PLAN.end_us) == where
 
 
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str], fleet: list[str]) -> None:

@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 
 from lab.fleets.plan import Confounder, Plan, Plant
-from lab.fleets.trials import Outcome, confounded_plans, healthy_plans, planted_plans, try_all
+from lab.fleets.trials import (
+    Outcome,
+    ask,
+    confounded_plans,
+    healthy_plans,
+    names_of,
+    planted_plans,
+    try_all,
+)
+from necroscope.model.fleet.concentration import Standing
 from tests.fleet.questions.generated import asked, made
 
 pytestmark = pytest.mark.servers
@@ -52,6 +61,19 @@ def test_confounders_are_exposed() -> None:
 def test_healthy_fleets_have_no_alarm() -> None:
     outcomes = try_all(varied(healthy_plans(FLEETS, Plan(seed=1301))))
     assert sum(one.false > 0 for one in outcomes) <= 3, told("healthy", outcomes)
+
+
+def test_two_causes_at_once_are_both_named() -> None:
+    plants = (
+        Plant("labels/kernel", "5.10.0-9", 4.0),
+        Plant("units/telemetry-agent.service/enabled", "enabled", 3.0),
+    )
+    both = 0
+    for seed in range(10):
+        where = ask(Plan(seed=3100 + seed, plants=plants))
+        found = [names_of(row) for row in where.concentrations if row.standing is Standing.CONCENTRATES]
+        both += all(any(f"{one.fact}={one.value}" in names for names in found) for one in plants)
+    assert both >= 8
 
 
 ON_THE_COMMAND_LINE = {
