@@ -35,7 +35,7 @@ LIMIT_SECONDS, LIMIT_BYTES = 2.0, 2e9
 RUNS = 3
 # What a process took at most is told by itself: what its parent is told includes the parent's own memory.
 MEASURED = """
-import atexit, pathlib, sys
+import atexit, pathlib, sys, time
 
 class NoPandas:
     def find_spec(self, name, path=None, target=None):
@@ -44,7 +44,7 @@ class NoPandas:
 
 def tell():
     status = pathlib.Path("/proc/self/status").read_text()
-    print(status.partition("VmHWM:")[2].split()[0], file=sys.stderr)
+    print(status.partition("VmHWM:")[2].split()[0], time.process_time(), file=sys.stderr)
 
 sys.meta_path.insert(0, NoPandas())
 atexit.register(tell)
@@ -67,6 +67,7 @@ class Cost:
     """What a process took."""
 
     seconds: float
+    cpu_seconds: float  # of all cores; on a machine with other work it tells more
     peak_bytes: int
 
 
@@ -87,7 +88,8 @@ def _run(program: str, *words: str) -> Cost:
     seconds = time.perf_counter() - began
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{words} ended with {done.returncode}: {done.stderr}")
-    return Cost(seconds, int(done.stderr.splitlines()[-1]) * 1024)
+    peak_kib, cpu_seconds = done.stderr.splitlines()[-1].split()
+    return Cost(seconds, float(cpu_seconds), int(peak_kib) * 1024)
 
 
 def questions(folder: Path, hosts: int) -> None:
@@ -109,7 +111,7 @@ def questions(folder: Path, hosts: int) -> None:
     peer = cost_of(PEER, str(folder))
     for question in ("where", "next"):
         cost = cost_of(PROGRAM, "fleet", question, "--fleet", str(folder), "-b", "7d", "--json")
-        what = f"  fleet {question}"
+        what = f"  fleet {question}, {cost.cpu_seconds:.2f} s of CPU"
         report(what, cost.seconds, "limit", LIMIT_SECONDS)
         report(what, cost.seconds, "one plain DuckDB query", peer.seconds)
         report_amount(what, cost.peak_bytes / 1e6, "MB", "limit", LIMIT_BYTES / 1e6)

@@ -6,10 +6,13 @@ threads it has, one a core if nothing does.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import duckdb
 
@@ -24,17 +27,27 @@ LEAST_BYTES = 64 << 20
 
 @contextmanager
 def connected() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory for one question. StoreError: a table cannot be read, or takes too much memory."""
-    with tempfile.TemporaryDirectory(prefix="necroscope-fleet-") as folder:
-        settings: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{_memory_bytes() // 1024}KiB",
-            "temp_directory": folder,
-            "threads": _threads(),
-            "preserve_insertion_order": False,  # all that is asked is ordered in the end
-            "autoinstall_known_extensions": False,  # nothing is ever fetched from elsewhere
-        }
-        with _told(), duckdb.connect(config=settings) as connection:
-            yield connection
+    """A connection for one question. StoreError: a table cannot be read, or takes too much memory."""
+    with _told(), _database(os.getpid(), _memory_bytes()).cursor() as connection:
+        yield connection
+
+
+@cache
+def _database(pid: int, memory_bytes: int) -> duckdb.DuckDBPyConnection:
+    """The one database of a process, in memory: all questions at a time share what it may take.
+
+    A process that was forked must not use that of its parent, hence the number.
+    """
+    folder = tempfile.mkdtemp(prefix=f"necroscope-fleet-{pid}-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{memory_bytes // 1024}KiB",
+        "temp_directory": folder,
+        "threads": len(os.sched_getaffinity(0)),
+        "preserve_insertion_order": False,  # all that is asked is ordered in the end
+        "autoinstall_known_extensions": False,  # nothing is ever fetched from elsewhere
+    }
+    return duckdb.connect(config=settings)
 
 
 def _memory_bytes() -> int:

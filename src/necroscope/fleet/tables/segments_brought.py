@@ -17,9 +17,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-import duckdb
-
 from necroscope.errors import NothingRecordedError, StoreError
+from necroscope.fleet.engine.duck import connected
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import (
     FETCHED_AT_ONCE,
@@ -111,7 +110,7 @@ def _files_of(tables: FleetTables, host: str, segment: str) -> list[tuple[str, i
         paths = tables.paths("files", begin_us, end_us)
         if not paths:
             continue
-        with duckdb.connect() as connection:
+        with connected() as connection:
             rows = connection.execute(
                 "SELECT boot_id, name, bytes, sha256 FROM read_parquet($1) WHERE host = $2 AND segment = $3 "
                 "ORDER BY begin_us DESC, boot_id, name",
