@@ -42,7 +42,7 @@ class Concentration:
     outside: Exposed
     rate_ratio: float | None  # per host and hour; None: neither side had an episode
     interval: tuple[float, float]  # 95 %, of the hosts, not of the events; infinite where nothing limits it
-    p: float  # hosts affected: exact, two-sided
+    p: float  # exact, two-sided; hosts by how often they were affected: not, once, 2 or 3 times, 4 to 7, ...
     q: float | None  # by Benjamini-Hochberg over all that were tested; None: in too few hosts to be tested
     standing: Standing
     ratio_among_alike: float | None  # Mantel-Haenszel, among hosts alike in what it was told apart from
