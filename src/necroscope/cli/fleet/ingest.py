@@ -20,7 +20,7 @@ from necroscope.cli.arguments import duration
 from necroscope.cli.fleet.asking import add_place, place_address
 from necroscope.cli.screen import Screen, note
 from necroscope.cli.watching import stopping
-from necroscope.errors import PlaceError, StoreHeldError
+from necroscope.errors import PlaceError, StoreError
 from necroscope.fleet.packages import needs_packages
 from necroscope.model.fleet.ingested import Ingested
 
@@ -66,7 +66,7 @@ def _again(work: Callable[[], Ingested], every_seconds: float) -> Ingested:
                 done, told = work(), ""
                 if done.parts or done.rejected:
                     note(_line(done))
-            except (PlaceError, StoreHeldError) as error:
+            except (PlaceError, StoreError) as error:  # nothing is lost by waiting
                 if error.what != told:
                     note(f"{error.what}; tried again every {every_seconds:g} s")
                 told = error.what
