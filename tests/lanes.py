@@ -3,8 +3,8 @@
 A test that touches the real machine (containers, memory cgroups, perf, the kernel log) sees what another one
 does to it: all of these form one lane, and one worker runs them one after the other. A guest has a machine of
 its own, so each test with guests is a lane by itself. All other tests only compute; the tests of a file stay
-together, because they share what is costly to make. What needs a machine on which nothing else happens is
-marked `alone`, and gets it.
+together, and those of the page, because they share what is costly to make. What needs a machine on which
+nothing else happens is marked `alone`, and gets it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MACHINE = "machine"
 MACHINE_FOLDERS = ("tests/deploy/", "tests/lab/", "tests/profiles/test_", "tests/real/")
+PAGE_FOLDER = "tests/web/"
 MACHINE_IMPORTS = re.compile(
     r"^(?:from|import) (?:lab\.(?:faults|recorders|running|training|machines\.nspawn)"
     r"|tests\.(?:real|fleet\.ray_cluster)\b)",
@@ -25,6 +26,7 @@ GUEST_IMPORTS = re.compile(r"^from lab\.machines(?:\.qemu import .*\bGuest\b| im
 
 # Each with what would spoil it.
 ALONE = {
+    "tests/fleet/jobs/test_real_jobs.py": "a job is late under load",
     "tests/lab/test_pinterest_pings.py": "compares times",
     "tests/lab/test_scenarios.py": "load of others is the cause that is then diagnosed",
     "tests/lab/training/test_job.py": "a job is late under load; all processes of Ray are counted",
@@ -59,4 +61,4 @@ def _lane_of_file(file: str) -> str | None:
         return None
     if file.startswith(MACHINE_FOLDERS) or MACHINE_IMPORTS.search(text):
         return MACHINE
-    return file
+    return PAGE_FOLDER if file.startswith(PAGE_FOLDER) else file
