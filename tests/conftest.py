@@ -35,9 +35,14 @@ def _as_nice_as_before() -> Iterator[None]:
         os.setpriority(os.PRIO_PROCESS, 0, nice)
 
 
+def _is_worker(config: pytest.Config) -> bool:
+    """Whether this is one of several workers, and not the process that hands out the tests."""
+    return hasattr(config, "workerinput")
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before the tests are collected: some are skipped where there is no tracefs."""
-    if not hasattr(session.config, "workerinput"):  # of several workers, none may end what others use
+    if not _is_worker(session.config):  # none may end what others use
         _mounts.enter_context(tracefs_mounted())
 
 
@@ -46,12 +51,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     _mounts.close()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the machine for itself; the longest lane begins first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs the machine for itself; of several workers, one begins with the longest lane."""
     for item in items:
         if is_alone(item.nodeid.partition("::")[0], getattr(item, "originalname", item.name)):
             item.add_marker(pytest.mark.alone)
-    items.sort(key=lambda item: lane_of(item.nodeid) != MACHINE)
+    if _is_worker(config):
+        items.sort(key=lambda item: lane_of(item.nodeid) != MACHINE)
 
 
 @pytest.hookimpl(optionalhook=True)
