@@ -34,6 +34,7 @@ from lab.training import network as networks
 
 REPOSITORY = Path(__file__).parents[2]
 READY_SECONDS = 90.0
+GCS_PORT = 6379  # of the head
 STARTED = "Ray runtime started."  # what `ray start` prints when the node has joined the cluster
 
 # setpriv ends unshare with us, and unshare its child with itself.

@@ -14,7 +14,8 @@ import time
 
 from ray.scripts.scripts import start
 
-GCS_PORT = 6379
+from lab.training.cluster import GCS_PORT
+
 OBJECT_STORE_BYTES = 80_000_000  # the least that Ray takes is 75 MiB
 ON_ALL = (
     "--block",

@@ -28,8 +28,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from lab.training import switch
-from lab.training.cluster import Cluster, ClusterError, end_node, environment, starting_cluster
-from lab.training.node import GCS_PORT
+from lab.training.cluster import GCS_PORT, Cluster, ClusterError, end_node, environment, starting_cluster
 from lab.training.switch import SwitchedHosts, switched_hosts
 
 NAMES = ("head", "worker", "third")

@@ -18,7 +18,7 @@ from typing import Any
 
 import necroscope
 from necroscope.errors import ClusterError, UsageError
-from necroscope.fleet.engine.ray_errors import cluster_error, told
+from necroscope.fleet.engine.ray_errors import ADDRESS_HINT, cluster_error, told
 from necroscope.fleet.engine.ray_probe import probe
 from necroscope.fleet.engine.ray_work import code_digest
 from necroscope.fleet.jobs.tokens import ray_token
@@ -28,7 +28,6 @@ PROBE_SECONDS = 120.0  # a cluster that grows by itself takes that long for its 
 ADDRESS = re.compile(r"(?P<client>ray://)?(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/@]+):(?P<port>\d{1,5})")
 # The page and what Python makes by itself are of no use to workers.
 LEFT_OUT = ["**/__pycache__/", "server/static/"]
-HINT = "auto, HOST:6379 on a node of the cluster, or ray://HOST:10001 from elsewhere"
 
 
 @contextmanager
@@ -76,12 +75,12 @@ def check_address(address: str) -> None:
 def _reach(address: str) -> None:
     parts = ADDRESS.fullmatch(address)
     if not parts:  # `local` would start a cluster
-        raise UsageError(f"'{address}' is not the address of a Ray cluster", hint=HINT)
+        raise UsageError(f"'{address}' is not the address of a Ray cluster", hint=ADDRESS_HINT)
     where = parts["host"].strip("[]"), int(parts["port"])
     try:
         socket.create_connection(where, timeout=REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
-        raise ClusterError(f"no Ray cluster at {address}: {error}", hint=HINT) from error
+        raise ClusterError(f"no Ray cluster at {address}: {error}", hint=ADDRESS_HINT) from error
 
 
 def _join(address: str, runtime_env: dict[str, Any] | None) -> None:

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from necroscope.errors import ClusterError, NecroscopeError
+from necroscope.fleet.jobs.tokens import ray_token
 
 TOKEN_HINT = "the cluster's own token in RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token"
+ADDRESS_HINT = "auto, HOST:6379 on a node of the cluster, or ray://HOST:10001 from elsewhere"
 REFUSED = re.compile(
     r"InvalidAuthToken|UNAUTHENTICATED|authentication token|AuthenticationError", re.IGNORECASE
 )
-NO_TOKEN = re.compile(r"no authentication token was found", re.IGNORECASE)
+NOT_RAY = re.compile(
+    r"UNIMPLEMENTED|DEADLINE_EXCEEDED|UNAVAILABLE|waiting for GCS|http2 header|does not answer", re.IGNORECASE
+)
 VERSIONS = re.compile(r"version mismatch|different versions|does not match the .*version", re.IGNORECASE)
 NOT_FOUND = re.compile(r"could not find any running Ray", re.IGNORECASE)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -26,10 +30,10 @@ def told(address: str) -> Iterator[None]:
 
     try:
         yield
+    except ray.exceptions.RayTaskError as error:  # made to look like its cause, too
+        raise _of_task(error.cause) from error
     except NecroscopeError:
         raise
-    except ray.exceptions.RayTaskError as error:
-        raise _of_task(error.cause) from error
     except ray.exceptions.OutOfMemoryError as error:
         hint = "workers with more memory, or a shorter range"
         raise ClusterError(f"{address}: a task took too much memory", hint=hint) from error
@@ -46,10 +50,9 @@ def _of_task(cause: BaseException) -> BaseException:
 
 def cluster_error(address: str, said: str) -> ClusterError:
     """What it means that Ray said something."""
-    if NO_TOKEN.search(said):
-        return ClusterError(f"{address}: the cluster wants a token, and there is none", hint=TOKEN_HINT)
     if REFUSED.search(said):
-        return ClusterError(f"{address}: the cluster wants a token, and refuses ours", hint=TOKEN_HINT)
+        ours = "refuses ours" if ray_token(None)() else "there is none"
+        return ClusterError(f"{address}: the cluster wants a token, and {ours}", hint=TOKEN_HINT)
     if VERSIONS.search(said):
         return ClusterError(
             f"{address}: the cluster has another Ray or Python: {_short(said)}",
@@ -58,6 +61,8 @@ def cluster_error(address: str, said: str) -> ClusterError:
     if NOT_FOUND.search(said):
         hint = "--ray-address HOST:6379 on a node of the cluster, or ray://HOST:10001; none is started"
         return ClusterError("no Ray cluster runs on this machine", hint=hint)
+    if NOT_RAY.search(said):
+        return ClusterError(f"{address}: no Ray cluster answers there", hint=ADDRESS_HINT)
     return ClusterError(f"{address}: {_short(said)}", hint="ray status on the cluster says how it is")
 
 

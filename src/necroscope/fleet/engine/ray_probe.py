@@ -18,7 +18,7 @@ from typing import Any
 
 CLIENT = "ray://"
 ANSWER_SECONDS = 10
-PROBE_SECONDS = 45.0  # with the start of Python and Ray on a busy machine
+PROBE_SECONDS = 30.0  # with the start of Python and Ray on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
