@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import duration
@@ -34,11 +33,6 @@ from necroscope.cli.fleet.asking import (
 from necroscope.cli.fleet.documents import document_of
 from necroscope.cli.fleet.jobs_text import jobs_text
 from necroscope.fleet.packages import needs_packages
-
-if TYPE_CHECKING:
-    from necroscope.fleet.engine.engine import Engine
-    from necroscope.fleet.tables.opened import FleetTables
-    from necroscope.model.fleet.job import Job, Jobs
 
 EXIT_CODES = """exit codes:
   0    no more failures near events than by chance
@@ -110,25 +104,22 @@ def run(arguments: argparse.Namespace) -> Answer:
     with needs_packages():
         from necroscope.cli.fleet.jobs_clusters import ask_clusters, check_clusters, keep
         from necroscope.fleet.jobs.kept_jobs import join_jobs, read_kept_jobs
+        from necroscope.fleet.questions.jobs import Sought, ask_jobs
+        from necroscope.fleet.questions.jobs_gathered import gather_recorded
+        from necroscope.fleet.questions.jobs_window import default_window
 
         clusters = check_clusters(arguments)
         tables = open_tables(arguments)
         with open_engine(arguments) as engine:
             kept = read_kept_jobs(tables, *range_us, arguments.cluster or [one.name for one in clusters])
-            told = ask_clusters(arguments, clusters, tables, engine, range_us)
-            jobs = _ask(tables, engine, join_jobs(kept, told.jobs), arguments)
+            recorded = gather_recorded(tables, engine, *range_us)
+            told = ask_clusters(arguments, clusters, tables, engine, recorded)
+            sought = Sought(range_us, kinds_of(arguments), default_window(arguments.window))
+            jobs = ask_jobs(tables, engine, join_jobs(kept, told.jobs), sought, recorded)
         if arguments.keep:
             keep(place_address(arguments), told, kept, now_us())
     body = {**document_of(jobs), "clusters": [one.name for one in clusters], "not_told": list(told.notes)}
     return Answer(int(jobs.beyond_chance), body, lambda screen: jobs_text(screen, jobs, told.notes))
-
-
-def _ask(tables: FleetTables, engine: Engine, jobs: list[Job], arguments: argparse.Namespace) -> Jobs:
-    from necroscope.fleet.questions.jobs import Sought, ask_jobs
-    from necroscope.fleet.questions.jobs_window import default_window
-
-    sought = Sought(range_of(arguments), kinds_of(arguments), default_window(arguments.window))
-    return ask_jobs(tables, engine, jobs, sought)
 
 
 def _window(text: str) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from necroscope.cli.fleet.asking import place_address
+from necroscope.cli.fleet.asking import place_address, range_of
 from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.jobs.cluster_jobs import cluster_name, hosts_of_nodes, jobs_of
@@ -18,7 +18,7 @@ from necroscope.fleet.jobs.ray_api import read_cluster
 from necroscope.fleet.jobs.tokens import RAY_HINT, ray_token
 from necroscope.fleet.jobs.web_api import WebApi, parse_server
 from necroscope.fleet.place.place import open_place
-from necroscope.fleet.questions.jobs_gathered import gather_identities, gather_recorded
+from necroscope.fleet.questions.jobs_gathered import Recorded, gather_identities
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.job import Job
 from necroscope.recording.store import safe_name
@@ -70,12 +70,13 @@ def ask_clusters(
     clusters: Sequence[AskedCluster],
     tables: FleetTables,
     engine: Engine,
-    range_us: tuple[int, int],
+    recorded: Recorded,
 ) -> Told:
     """Ask all. ClusterError: none could be asked; of several, one that could not is told."""
     if not clusters:
         return Told()
-    names, told, failures = _host_names(arguments, tables, engine, range_us), Told(), []
+    range_us = range_of(arguments)
+    names, told, failures = _host_names(arguments, recorded, tables, engine), Told(), []
     place = open_place(place_address(arguments))
     for cluster in clusters:
         api = WebApi(cluster.address, ray_token(cluster.token_file), RAY_HINT, arguments.ca_file)
@@ -104,10 +105,9 @@ def keep(address: str, told: Told, kept: Sequence[Job], now_us: int) -> None:
 
 
 def _host_names(
-    arguments: argparse.Namespace, tables: FleetTables, engine: Engine, range_us: tuple[int, int]
+    arguments: argparse.Namespace, recorded: Recorded, tables: FleetTables, engine: Engine
 ) -> HostNames:
-    hosts = gather_recorded(tables, engine, *range_us).us
-    known = known_hosts(hosts, gather_identities(tables, engine, *range_us))
+    known = known_hosts(recorded.us, gather_identities(tables, engine, *range_of(arguments)))
     from_file = read_hosts_file(arguments.hosts_file) if arguments.hosts_file else {}
     pods = None
     if arguments.kubernetes:

@@ -66,10 +66,16 @@ class Sorted:
     compared: tuple[Job, ...]  # of those that succeeded, enough to check the level of chance
 
 
-def ask_jobs(tables: FleetTables, engine: Engine, jobs: Sequence[Job], sought: Sought) -> Jobs:
-    """Put the failed ones of these jobs down to nodes, to themselves, or to nothing known."""
+def ask_jobs(
+    tables: FleetTables, engine: Engine, jobs: Sequence[Job], sought: Sought, recorded: Recorded | None = None
+) -> Jobs:
+    """Put the failed ones of these jobs down to nodes, to themselves, or to nothing known.
+
+    `recorded` is who was recorded in the range, where that was gathered before.
+    """
     some = sort_jobs(jobs, sought.range_us)
-    return conclude_jobs(some, sought, gather_jobs(tables, engine, some, sought))
+    recorded = recorded or gather_recorded(tables, engine, *sought.range_us)
+    return conclude_jobs(some, sought, gather_jobs(tables, engine, some, sought, recorded))
 
 
 def sort_jobs(jobs: Sequence[Job], range_us: Span) -> Sorted:
@@ -80,11 +86,12 @@ def sort_jobs(jobs: Sequence[Job], range_us: Span) -> Sorted:
     return Sorted(tuple(inside), tuple(failed), tuple(_some_of(succeeded)))
 
 
-def gather_jobs(tables: FleetTables, engine: Engine, jobs: Sorted, sought: Sought) -> Gathered:
+def gather_jobs(
+    tables: FleetTables, engine: Engine, jobs: Sorted, sought: Sought, recorded: Recorded
+) -> Gathered:
     """What the tables say about the hosts of some jobs."""
     window, (begin_us, end_us) = sought.window, sought.range_us
     ended = [job for job in (*jobs.failed, *jobs.compared) if job.end_us is not None]
-    recorded = gather_recorded(tables, engine, begin_us, end_us)
     hosts = {host for job in ended for host in job.hosts if host in recorded.us}
     wider = (begin_us - window.before_us, end_us + window.after_us)
     events = gather_events(tables, engine, wider, hosts, sought.kinds)

@@ -9,8 +9,10 @@ from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.tables.opened import FleetTables
 
-BUCKET_US = 600 * 10**6
+SHORTEST_BUCKET_US = 60 * 10**6
 ADDRESSES = ("address", "instance_id")  # facts of the section `identity`
+
+SPAN = ("host", "begin_us", "end_us")
 
 Span = tuple[int, int]  # begin and end, in microseconds
 
@@ -79,27 +81,41 @@ def gather_segments(
     tables: FleetTables, engine: Engine, windows: Iterable[tuple[str, Span]], longest_us: int
 ) -> dict[str, list[Span]]:
     """The segments of hosts that may lie in windows of theirs: of all others there are far too many."""
+    bucket_us = max(longest_us, SHORTEST_BUCKET_US)
     wanted: set[tuple[str, int]] = set()
     for host, (begin_us, end_us) in windows:
-        first, last = (begin_us - longest_us) // BUCKET_US, end_us // BUCKET_US
-        wanted |= {(host, bucket) for bucket in range(first, last + 1)}
+        first, last = (begin_us - longest_us) // bucket_us, end_us // bucket_us
+        wanted.update((host, bucket) for bucket in range(first, last + 1))
     if not wanted:
         return {}
-    begin_us = min(bucket for _, bucket in wanted) * BUCKET_US
-    end_us = (max(bucket for _, bucket in wanted) + 1) * BUCKET_US
-    if not tables.paths("segments", begin_us, end_us):
-        return {}
-    pairs = _list(f"{bucket}/{host}" for host, bucket in wanted)
     gathering = Gathering(
         "segments",
         ("host", "begin_us"),
         (("end_us", "max", "max(end_us)"),),
-        where=f"concat(begin_us // {BUCKET_US}, '/', host) IN ({pairs}) AND recorded_us > 0",
+        where=_in_buckets(wanted, bucket_us),
     )
+    begin_us = min(bucket for _, bucket in wanted) * bucket_us
+    end_us = (max(bucket for _, bucket in wanted) + 1) * bucket_us
+    if not tables.paths("segments", begin_us, end_us):
+        return {}
+    rows = engine.gather(tables, gathering, begin_us, end_us)
     found: dict[str, list[Span]] = {}
-    for row in engine.gather(tables, gathering, begin_us, end_us).to_pylist():
-        found.setdefault(row["host"], []).append((row["begin_us"], row["end_us"]))
+    for host, *span in zip(*(rows.column(name).to_pylist() for name in SPAN), strict=True):
+        found.setdefault(host, []).append((span[0], span[1]))
     return found
+
+
+def _in_buckets(wanted: set[tuple[str, int]], bucket_us: int) -> str:
+    """The rows of hosts in buckets of time. Two long texts are split: a list of SQL takes longer to be read
+    than all rows.
+    """
+    pairs = sorted(wanted)
+    hosts = "\n".join(host.replace("'", "''") for host, _ in pairs)
+    buckets = ",".join(str(bucket) for _, bucket in pairs)
+    return (
+        f"recorded_us > 0 AND (host, begin_us // {bucket_us}) IN (SELECT"
+        f" unnest(string_split('{hosts}', chr(10))), unnest(string_split('{buckets}', ',')::BIGINT[]))"
+    )
 
 
 def gather_identities(

@@ -60,7 +60,9 @@ class Recording:
         events: Mapping[str, Sequence[NodeEvent]],
         segments: Mapping[str, Sequence[Span]],
     ) -> None:
-        self._window, self._segments = window, segments
+        self._window = window
+        self._segments = {host: sorted(spans) for host, spans in segments.items()}
+        self._longest = {host: max(end - begin for begin, end in spans) for host, spans in segments.items()}
         self._events = events
         self._times = {host: [event.time_us for event in rows] for host, rows in events.items()}
 
@@ -79,7 +81,9 @@ class Recording:
     def recorded_ratio(self, host: str, end_us: int) -> float:
         """How much of the window was recorded on a host."""
         begin, end = self._window.around(end_us)
-        return overlap_us(self._segments.get(host, ()), begin, end) / (end - begin)
+        spans = self._segments.get(host, [])
+        first = bisect.bisect_left(spans, (begin - self._longest.get(host, 0), 0))
+        return overlap_us(spans[first : bisect.bisect_left(spans, (end, 0))], begin, end) / (end - begin)
 
     def _nearest(self, host: str, end_us: int) -> NodeEvent | None:
         begin, end = self._window.around(end_us)
