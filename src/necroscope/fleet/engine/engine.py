@@ -17,6 +17,8 @@ U = TypeVar("U")
 class Engine(Protocol):
     """One process, or many."""
 
+    workers: int  # that work at once
+
     def gather(self, tables: FleetTables, gathering: Gathering, begin_us: int, end_us: int) -> pa.Table:
         """All that a gathering finds in a range of time, in the order of its keys."""
 

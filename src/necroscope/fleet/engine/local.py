@@ -17,6 +17,8 @@ U = TypeVar("U")
 class LocalEngine:
     """All work here, one after the other; DuckDB uses the cores."""
 
+    workers = 1
+
     def gather(self, tables: FleetTables, gathering: Gathering, begin_us: int, end_us: int) -> pa.Table:
         """All that a gathering finds in a range of time, in the order of its keys."""
         return gather_files(gathering, tables.paths(gathering.table, begin_us, end_us), begin_us, end_us)

@@ -43,7 +43,7 @@ class RayEngine:
 
         self._ray: Any = ray
         with told("the cluster"):
-            self._cpus = max(int(ray.cluster_resources().get("CPU", 1)), 1)
+            self.workers = max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
     def gather(self, tables: FleetTables, gathering: Gathering, begin_us: int, end_us: int) -> pa.Table:
         """All that a gathering finds in a range of time, in the order of its keys."""
@@ -54,7 +54,7 @@ class RayEngine:
             raise ClusterError("these tables are on this machine alone", hint="--fleet PLACE that all reach")
         chunks = [
             Chunk(tables.address, tuple(some), gathering, begin_us, end_us)
-            for some in chunks_of_files(files, self._cpus * CHUNKS_PER_CPU)
+            for some in chunks_of_files(files, self.workers * CHUNKS_PER_CPU)
         ]
         task, merge = self._task(ray_work.gather_chunk), self._task(ray_work.merge_gathered)
         leaves = [task.remote(chunk) for chunk in chunks]
@@ -81,7 +81,7 @@ class RayEngine:
         return self._ray.remote(num_cpus=1, max_retries=RETRIES)(function)
 
     def _chunks(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
-        size = max(-(-len(items) // (self._cpus * CHUNKS_PER_CPU)), 1)
+        size = max(-(-len(items) // (self.workers * CHUNKS_PER_CPU)), 1)
         return (items[begin : begin + size] for begin in range(0, len(items), size))
 
     def _one(self, what: str, refs: list[Any], merge: Callable[..., Any]) -> Any:
