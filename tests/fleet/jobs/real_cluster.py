@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.training.cluster import Cluster, starting_cluster
+from lab.training.cluster import Cluster, environment, starting_cluster
 from lab.training.cluster import why_not as why_no_nodes
 from lab.training.network import Network, two_hosts
 
@@ -72,7 +72,7 @@ class JobsCluster:
 
     def necroscope(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the program on the head, without any token in its environment."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        settings = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
         command = [*self.network.run_prefix("head"), str(PROGRAM), *words]
         return subprocess.run(
             command,
@@ -80,7 +80,20 @@ class JobsCluster:
             text=True,
             timeout=120,
             check=False,
-            env=environment | {"HOME": str(self.nodes.folder)},
+            env=settings | {"HOME": str(self.nodes.folder)},
+        )
+
+    def necroscope_as_driver(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the program as a driver of the cluster on the head, with the token in its environment."""
+        settings = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
+        command = [*self.nodes.run_prefix("head"), str(PROGRAM), *words]
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env=environment(self.nodes.folder) | settings,
         )
 
     @contextmanager

@@ -74,11 +74,13 @@ def run_jobs(cluster: JobsCluster, folder: Path) -> None:
     write_stall()  # near its end, and not why
 
 
-def ask(cluster: JobsCluster, tmp_path: Path, *words: str) -> tuple[int, dict[str, Any]]:
+def question(cluster: JobsCluster, tmp_path: Path) -> tuple[str, ...]:
     named = ("--hosts-file", str(tmp_path / "hosts"), "--cluster", "lab", "--ray", cluster.dashboard)
-    said = cluster.necroscope(
-        "fleet", "jobs", "--json", "--fleet", str(tmp_path / "place"), "-b", "1d", *named, *words
-    )
+    return ("fleet", "jobs", "--json", "--fleet", str(tmp_path / "place"), "-b", "1d", *named)
+
+
+def ask(cluster: JobsCluster, tmp_path: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    said = cluster.necroscope(*question(cluster, tmp_path), *words)
     assert cluster.token not in said.stdout + said.stderr
     return said.returncode, json.loads(said.stdout)
 
@@ -126,6 +128,10 @@ def test_the_job_whose_network_stalled_is_put_down_to_the_node(
         code, live = ask(cluster, tmp_path, "--token-file", str(token), "--keep")
         check_answer(code, live)
         assert "Nodes of which no host is known: " in live["note"]  # the head
+        on_ray = json.loads(
+            cluster.necroscope_as_driver(*question(cluster, tmp_path), "--engine", "ray").stdout
+        )
+        assert without_chance(on_ray) == without_chance(live)  # counted by the cluster itself
         token.write_text("wrong" * 10)
         assert ask(cluster, tmp_path, "--token-file", str(token))[0] == 3
         assert ask(cluster, tmp_path)[0] == 3  # none at all
