@@ -105,6 +105,18 @@ def test_jobs_that_were_kept_are_there_when_the_cluster_is_gone(
     assert ask(fleet, capsys, "--cluster", "other")[1]["jobs"] == 0
 
 
+def test_a_job_outside_of_the_range_is_not_kept_without_its_nodes(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    early = ["-e", str(ENDED["own"] // SECOND)]
+    with serving() as server:
+        main(words(fleet, "--ray", server.address, "--keep", *early))
+    main(["fleet", "ingest", "--fleet", str(fleet / "fleet")])
+    capsys.readouterr()
+    _, kept = ask(fleet, capsys)
+    assert {one["job"]["id"] for one in kept["blames"]} == {"exit3", "missing", "killed"}
+
+
 def test_a_node_whose_host_was_known_once(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as server:
         keep = ("--ray", server.address, "--cluster", "prod", "--keep")

@@ -38,6 +38,7 @@ class Told:
     """What the clusters have told."""
 
     jobs: tuple[Job, ...] = ()
+    complete: tuple[Job, ...] = ()  # of them, those of which all nodes were asked for
     hosts: tuple[tuple[str, dict[str, str]], ...] = ()  # of each cluster: node id to host
     notes: tuple[str, ...] = ()
 
@@ -86,8 +87,10 @@ def ask_clusters(
             failures.append(error)
             continue
         its = replace(names, remembered=remembered_nodes(place, cluster.name))
+        jobs = jobs_of(cluster.name, seen, its)
         told = Told(
-            (*told.jobs, *jobs_of(cluster.name, seen, its)),
+            (*told.jobs, *jobs),
+            (*told.complete, *(job for job in jobs if job.id in seen.asked)),
             (*told.hosts, (cluster.name, hosts_of_nodes(seen, its))),
             (*told.notes, *(f"{cluster.name}: {note}" for note in seen.notes)),
         )
@@ -99,7 +102,7 @@ def ask_clusters(
 def keep(address: str, told: Told, kept: Sequence[Job], now_us: int) -> None:
     """Write what was seen into the place."""
     place = open_place(address)
-    keep_jobs(place, told.jobs, {(job.cluster, job.id) for job in kept})
+    keep_jobs(place, told.complete, {(job.cluster, job.id) for job in kept})
     for cluster, hosts in told.hosts:
         remember_nodes(place, cluster, hosts, now_us)
 

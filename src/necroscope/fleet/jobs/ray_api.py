@@ -51,6 +51,7 @@ class RayCluster:
 
     jobs: tuple[RanJob, ...]
     nodes: tuple[RayNode, ...]
+    asked: frozenset[str]  # ids of the jobs whose nodes were asked for; of others, only the driver's is known
     notes: tuple[str, ...]
 
 
@@ -65,7 +66,7 @@ def read_cluster(api: WebApi, begin_us: int, end_us: int) -> RayCluster:
         asked.note(f"of {len(wanted)} jobs, only {MOST_JOBS_ASKED} were asked where they ran")
     details = {job.id: asked.detail(job) for job in wanted[:MOST_JOBS_ASKED]}
     ran = tuple(details.get(job.id) or RanJob(job, _driver_nodes(job), "") for job in jobs)
-    return RayCluster(ran, tuple(nodes), tuple(asked.notes))
+    return RayCluster(ran, tuple(nodes), frozenset(details), tuple(asked.notes))
 
 
 def _to_ask(jobs: Iterable[RayJob], begin_us: int, end_us: int) -> list[RayJob]:
