@@ -42,9 +42,10 @@ def incident_store(folder: Path) -> Path:
 
 
 def keep_incident(store: Path) -> None:
-    """Put the store of an incident where it is asked for."""
+    """Put the store of an incident where it is asked for; a later one takes the place of an earlier one."""
     if keep := os.environ.get(KEEP):
-        shutil.copytree(store, Path(keep) / "store", dirs_exist_ok=True)
+        shutil.rmtree(Path(keep) / "store", ignore_errors=True)
+        shutil.copytree(store, Path(keep) / "store")
 
 
 def event_named(store: Path, id: str) -> StoredEvent:
