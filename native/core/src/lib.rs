@@ -22,6 +22,7 @@ pub mod import;
 pub mod integers;
 pub mod ledger;
 pub mod merged;
+pub mod names;
 pub mod perf_data;
 pub mod perf_script;
 pub mod profile;

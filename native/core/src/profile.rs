@@ -2,9 +2,10 @@
 //!
 //! Every importer makes one of these, sealing writes it, and nothing downstream knows where it came from.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-use crate::hash::FastMap;
+use crate::hash::{FastHasher, FastMap};
 
 /// What kind of code a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,13 +59,42 @@ pub struct Frame {
 impl Frame {
     /// What a flame graph shows: the function, else module and offset, else `[unknown]`.
     pub fn label(&self) -> String {
+        self.as_ref().label()
+    }
+
+    fn as_ref(&self) -> FrameRef<'_> {
+        FrameRef { name: &self.name, module: &self.module, offset: self.offset, kind: self.kind }
+    }
+}
+
+/// A frame whose names are elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FrameRef<'a> {
+    /// As in `Frame`.
+    pub name: &'a str,
+    /// As in `Frame`.
+    pub module: &'a str,
+    /// As in `Frame`.
+    pub offset: u64,
+    /// As in `Frame`.
+    pub kind: FrameKind,
+}
+
+impl FrameRef<'_> {
+    /// What a flame graph shows: the function, else module and offset, else `[unknown]`.
+    pub fn label(&self) -> String {
         let module = self.module.rsplit('/').next().unwrap_or_default();
-        match (self.name.as_str(), module) {
+        match (self.name, module) {
             ("", "") => "[unknown]".to_string(),
             ("", module) if self.offset == 0 => format!("[{}]", module.trim_matches(['[', ']'])),
             ("", module) => format!("[{}+{:#x}]", module.trim_matches(['[', ']']), self.offset),
             (name, _) => name.to_string(),
         }
+    }
+
+    fn to_frame(self) -> Frame {
+        let Self { name, module, offset, kind } = self;
+        Frame { name: name.to_string(), module: module.to_string(), offset, kind }
     }
 }
 
@@ -147,18 +177,18 @@ pub struct Profile {
 #[derive(Debug, Default)]
 pub struct StackTable {
     rows: Vec<Box<[u32]>>,
-    numbers: FastMap<Box<[u32]>, u32>,
+    numbers: Numbers,
 }
 
 impl StackTable {
     /// The number of a stack; new ones are kept.
     pub fn intern(&mut self, frames: &[u32]) -> u32 {
-        if let Some(&number) = self.numbers.get(frames) {
-            return number;
+        let mut hasher = FastHasher::default();
+        frames.hash(&mut hasher);
+        let number = self.numbers.of(hasher.finish(), |number| *self.rows[number as usize] == *frames);
+        if number as usize == self.rows.len() {
+            self.rows.push(frames.into());
         }
-        let number = self.rows.len() as u32;
-        self.rows.push(frames.into());
-        self.numbers.insert(frames.into(), number);
         number
     }
 
@@ -173,19 +203,52 @@ impl StackTable {
 pub struct FrameTable {
     /// The frames, by number.
     pub rows: Vec<Frame>,
-    numbers: HashMap<Frame, u32>,
+    numbers: Numbers,
+    hashing: RandomState, // names are strangers' input
 }
 
 impl FrameTable {
     /// The number of a frame; new ones are kept.
     pub fn intern(&mut self, frame: &Frame) -> u32 {
-        if let Some(&number) = self.numbers.get(frame) {
-            return number;
+        self.intern_ref(frame.as_ref())
+    }
+
+    /// The same for one whose names are elsewhere; they are copied only if it is new.
+    pub fn intern_ref(&mut self, frame: FrameRef<'_>) -> u32 {
+        let hash = self.hashing.hash_one(frame);
+        let number = self.numbers.of(hash, |number| self.rows[number as usize].as_ref() == frame);
+        if number as usize == self.rows.len() {
+            self.rows.push(frame.to_frame());
         }
-        let number = self.rows.len() as u32;
-        self.rows.push(frame.clone());
-        self.numbers.insert(frame.clone(), number);
         number
+    }
+}
+
+/// Numbers of things by their hashes. The things themselves are kept once, by who has them.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// By hash, the thing that came last.
+    last: FastMap<u64, u32>,
+    /// By number, the one of the same hash that came before; itself where there is none.
+    before: Vec<u32>,
+}
+
+impl Numbers {
+    /// The number of a thing; the next one where it is new.
+    fn of(&mut self, hash: u64, is_it: impl Fn(u32) -> bool) -> u32 {
+        let next = self.before.len() as u32;
+        let last = self.last.entry(hash).or_insert(next);
+        let mut number = *last;
+        while number != next {
+            if is_it(number) {
+                return number;
+            }
+            let before = self.before[number as usize];
+            number = if before == number { next } else { before };
+        }
+        self.before.push(*last); // the first of its hash is its own
+        *last = next;
+        next
     }
 }
 
@@ -226,6 +289,22 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn things_of_one_hash_are_told_apart() {
+        let things = ["a", "b", "c", "b", "a", "d", "c", "a"];
+        let (mut numbers, mut kept): (Numbers, Vec<&str>) = (Numbers::default(), Vec::new());
+        let mut number = |hash, thing| {
+            let number = numbers.of(hash, |number| kept[number as usize] == thing);
+            if number as usize == kept.len() {
+                kept.push(thing);
+            }
+            number
+        };
+        assert_eq!(things.map(|thing| number(7, thing)), [0, 1, 2, 1, 0, 3, 2, 0]);
+        assert_eq!(number(8, "e"), 4);
+        assert_eq!(number(7, "d"), 3);
+    }
 
     #[test]
     fn cores_are_told_by_the_first_event() {

@@ -131,14 +131,13 @@ fn add_name(names: &mut HashMap<String, u64>, name: &str, count: u64) {
 impl<'a> Ask<'a> {
     fn new(sealed: &'a Sealed, filter: &'a Filter, begin: i64, rows: usize) -> Result<Self, Error> {
         let names = sealed.names()?;
-        let is_nameless =
-            |stack: &[u32]| stack.last().is_none_or(|&leaf| names.frames[leaf as usize].name.is_empty());
+        let is_nameless = |stack: &[u32]| stack.last().is_none_or(|&leaf| names.frame(leaf).name.is_empty());
         Ok(Self {
             sealed,
             filter,
             keeps: filter.keeps(sealed)?,
             matches: filter.search.as_ref().map(|search| Matches::of(search, sealed)).transpose()?,
-            nameless: names.stacks.iter().map(|stack| is_nameless(stack)).collect(),
+            nameless: names.stacks.iter().map(is_nameless).collect(),
             begin,
             rows,
         })

@@ -13,14 +13,13 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use parquet::schema::parser::parse_message_type;
 
-use crate::profile::{Frame, FrameKind, Samples, Task};
+use crate::names::{Names, Stacks};
+use crate::profile::{FrameKind, Samples, Task};
 use crate::seal::{EVENTS, FRAMES, SAMPLES, STACKS, TASKS};
 
 /// A file is missing, damaged, or not of this format.
 pub type Error = ParquetError;
 type Result<T> = std::result::Result<T, ParquetError>;
-/// Frames of a stack, outermost first.
-pub type Stack = Box<[u32]>;
 
 /// The most that a kernel can be built for.
 const MOST_CORES: usize = 8192;
@@ -37,14 +36,6 @@ pub struct Sealed {
     /// Of every stack, whether its core had nothing to do.
     pub idle: Vec<bool>,
     names: OnceLock<Names>,
-}
-
-/// Functions, and the stacks they form.
-pub struct Names {
-    /// Functions.
-    pub frames: Vec<Frame>,
-    /// Stacks of frames, outermost first.
-    pub stacks: Vec<Stack>,
 }
 
 /// Which columns of the samples are wanted beside time and stack; the others stay empty.
@@ -78,9 +69,9 @@ impl Sealed {
         }
         let names = guarded(|| {
             let tables = Tables { folder: &self.folder };
-            let frames = tables.frames()?;
-            let stacks = tables.stacks(frames.len(), self.idle.len())?;
-            Ok(Names { frames, stacks })
+            let mut names = tables.frames()?;
+            names.stacks = tables.stacks(names.frames(), self.idle.len())?;
+            Ok(names)
         })?;
         Ok(self.names.get_or_init(|| names))
     }
@@ -304,18 +295,15 @@ impl Tables<'_> {
         Ok(texts)
     }
 
-    fn frames(&self) -> Result<Vec<Frame>> {
-        let [names, modules, kinds] = self.strings("frames.parquet", FRAMES, [1, 2, 4])?;
+    fn frames(&self) -> Result<Names> {
         let reader = open(&self.folder.join("frames.parquet"), FRAMES)?;
-        let offsets: Vec<i64> = column::<Int64Type>(&*only_group(&reader)?, 3)?;
-        let rows = names.into_iter().zip(modules).zip(offsets).zip(kinds);
-        let frames = rows.map(|(((name, module), offset), kind)| Frame {
-            name,
-            module,
-            offset: offset as u64,
-            kind: FrameKind::of_word(&kind),
-        });
-        Ok(frames.collect())
+        let group = only_group(&reader)?;
+        let mut names = Names { offsets: column::<Int64Type>(&*group, 3)?, ..Names::default() };
+        column::<ByteArrayType>(&*group, 1)?.iter().for_each(|name| names.names.push(name.data()));
+        column::<ByteArrayType>(&*group, 2)?.iter().for_each(|module| names.modules.push(module.data()));
+        let kind = |word: &ByteArray| FrameKind::of_word(&String::from_utf8_lossy(word.data()));
+        names.kinds = column::<ByteArrayType>(&*group, 4)?.iter().map(kind).collect();
+        Ok(names)
     }
 
     fn tasks(&self) -> Result<Vec<Task>> {
@@ -338,7 +326,7 @@ impl Tables<'_> {
         column::<BoolType>(&*only_group(&reader)?, 1)
     }
 
-    fn stacks(&self, frames: usize, count: usize) -> Result<Vec<Stack>> {
+    fn stacks(&self, frames: usize, count: usize) -> Result<Stacks> {
         let reader = open(&self.folder.join("stacks.parquet"), STACKS)?;
         let group = only_group(&reader)?;
         let mut lists = get_typed_column_reader::<Int32Type>(group.get_column_reader(2)?);
@@ -348,23 +336,8 @@ impl Tables<'_> {
             .0
             > 0
         {}
-        if values.iter().any(|&frame| frame as usize >= frames) {
-            return Err(damaged("stacks.parquet"));
-        }
-        let mut values = values.into_iter();
-        let mut stacks: Vec<Vec<u32>> = Vec::with_capacity(count);
-        for (&defined, &repeated) in definition.iter().zip(&repetition) {
-            if repeated == 0 {
-                stacks.push(Vec::new());
-            }
-            if defined == 1 {
-                let frame = values.next().ok_or_else(|| damaged("stacks.parquet"))?;
-                stacks.last_mut().ok_or_else(|| damaged("stacks.parquet"))?.push(frame as u32);
-            }
-        }
-        if stacks.len() != count {
-            return Err(damaged("stacks.parquet"));
-        }
-        Ok(stacks.into_iter().map(Vec::into_boxed_slice).collect())
+        let is_known = values.iter().all(|&frame| (frame as usize) < frames);
+        let stacks = Stacks::of_lists(values, &definition, &repetition).filter(|_| is_known);
+        stacks.filter(|stacks| stacks.len() == count).ok_or_else(|| damaged("stacks.parquet"))
     }
 }

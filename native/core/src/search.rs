@@ -49,7 +49,8 @@ impl Matches {
     /// Search the names of a profile.
     pub fn of(search: &Search, sealed: &Sealed) -> Result<Self, Error> {
         let names = sealed.names()?;
-        let frames: Vec<bool> = names.frames.iter().map(|frame| search.is_in(&frame.label())).collect();
+        let frames: Vec<bool> =
+            (0..names.frames() as u32).map(|frame| search.is_in(&names.frame(frame).label())).collect();
         let stacks = names.stacks.iter().map(|stack| stack.iter().any(|&frame| frames[frame as usize]));
         let tasks = sealed.tasks.iter().map(|task| search.is_in(&task.comm) || search.is_in(&task.process));
         Ok(Self { tasks: tasks.collect(), stacks: stacks.collect() })

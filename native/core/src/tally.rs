@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use crate::hash::FastMap;
-use crate::profile::{Frame, FrameKind, Task};
-use crate::sealed::{Columns, Error, Names, Sealed};
+use crate::names::Names;
+use crate::profile::{FrameKind, FrameRef, Task};
+use crate::sealed::{Columns, Error, Sealed};
 use crate::window::Filter;
 
 /// What is counted of a process or a function.
@@ -194,10 +195,10 @@ impl Tally {
     ) -> Lines {
         let process = Some(process);
         let mut lines = vec![(self.line(process, None, Way::Whole), 0)];
-        let frames = &names.stacks[stack as usize];
+        let frames = names.stacks.get(stack);
         let mut seen: Vec<u32> = Vec::with_capacity(frames.len());
         for (place, &frame) in frames.iter().enumerate() {
-            let named = || kernel_function(&names.frames[frame as usize]).map(|name| self.number(&name));
+            let named = || kernel_function(names.frame(frame)).map(|name| self.number(&name));
             let Some(function) = *functions.entry(frame).or_insert_with(named) else { continue };
             let mut both = |way| {
                 lines.extend([process, None].map(|who| (self.line(who, Some(function), way), place as u32)));
@@ -239,8 +240,8 @@ impl Tally {
 }
 
 /// The name of a kernel function; of one without a name, its module: every address would be another.
-fn kernel_function(frame: &Frame) -> Option<String> {
-    (frame.kind == FrameKind::Kernel).then(|| Frame { offset: 0, ..frame.clone() }.label())
+fn kernel_function(frame: FrameRef<'_>) -> Option<String> {
+    (frame.kind == FrameKind::Kernel).then(|| FrameRef { offset: 0, ..frame }.label())
 }
 
 #[cfg(test)]

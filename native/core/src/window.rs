@@ -6,8 +6,9 @@ use std::thread;
 
 use crate::counted::{Counts, Roots, Row};
 use crate::hash::FastMap;
+use crate::names::Names;
 use crate::profile::{Frame, FrameTable, Samples, StackTable, Task};
-use crate::sealed::{Columns, Error, Names, Sealed};
+use crate::sealed::{Columns, Error, Sealed};
 use crate::search::{Matches, Search};
 
 /// Which samples are wanted. An empty list means all.
@@ -147,7 +148,7 @@ impl Window {
 
     /// Add what was counted of a profile. A stack is looked up once, below however many roots it was seen.
     fn merge(&mut self, names: &Names, roots: &Roots<'_>, rows: &[Row]) {
-        let mut frame_numbers: Vec<Option<u32>> = vec![None; names.frames.len()];
+        let mut frame_numbers: Vec<Option<u32>> = vec![None; names.frames()];
         let mut bare_numbers: Vec<Option<u32>> = vec![None; names.stacks.len()];
         let (mut root_number, mut root_frame) = (None, None);
         let mut stack = Vec::new();
@@ -156,12 +157,12 @@ impl Window {
                 root_number = Some(root);
                 root_frame = roots.label(root).map(|label| self.frames.intern(&label));
             }
-            let frames = &names.stacks[number as usize];
+            let frames = names.stacks.get(number);
             let bare = *bare_numbers[number as usize].get_or_insert_with(|| {
                 stack.clear();
                 for &frame in frames {
                     let known = &mut frame_numbers[frame as usize];
-                    let new = *known.get_or_insert_with(|| self.frames.intern(&names.frames[frame as usize]));
+                    let new = *known.get_or_insert_with(|| self.frames.intern_ref(names.frame(frame)));
                     stack.push(new);
                 }
                 self.bare.intern(&stack)
@@ -179,7 +180,7 @@ impl Window {
             };
             self.counts[row as usize] += count;
             self.samples += count;
-            if frames.last().is_none_or(|&leaf| names.frames[leaf as usize].name.is_empty()) {
+            if frames.last().is_none_or(|&leaf| names.frame(leaf).name.is_empty()) {
                 self.unknown += count;
             }
         }

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
-use crate::profile::{Profile, Samples};
+use crate::profile::{Frame, Profile, Samples};
 use crate::seal::seal;
 
 const SECOND: i64 = 1_000_000_000;
