@@ -22,6 +22,7 @@ from necroscope.sources.memory_cgroups import HierarchyCount
 STEPS = 96  # of the range, in each of which one segment of a host is looked at; of a day, 15 minutes each
 SECOND_US = 10**6
 HOUR = 3600.0
+LONGEST_SEGMENT_US = 3600 * SECOND_US
 # To have the value of the last segment by a maximum alone: its time above, the value below.
 BELOW = 1 << 32
 
@@ -39,19 +40,20 @@ class LastSeen:
 
 def ask_next(tables: FleetTables, engine: Engine, begin_us: int, end_us: int) -> Next:
     """The time to the wall of each host, by what was recorded in a range."""
-    seen = _gather_last(tables, engine, begin_us, end_us)
+    gone_us = int(load_thresholds(None)["fleet.gone_hours"] * HOUR * SECOND_US)
+    seen = _gather_last(tables, engine, (begin_us, end_us), gone_us)
     series = _gather_series(tables, engine, seen, begin_us, end_us)
-    gone_us = load_thresholds(None)["fleet.gone_hours"] * HOUR * SECOND_US
     return conclude_next(seen, series, (begin_us, end_us), gone_us)
 
 
-def conclude_next(seen: LastSeen, series: Series, span: tuple[int, int], gone_us: float) -> Next:
+def conclude_next(seen: LastSeen, series: Series, span: tuple[int, int], gone_us: int) -> Next:
     """What the counts say. Hosts that were not seen any more when others were are left out."""
     trends = trends_of(series)
     newest_us = int(seen.last_us.max(initial=span[0]))
     is_gone = seen.last_us < newest_us - gone_us
-    told = [number for number, tracked in enumerate(seen.tracked) if tracked is not None]
-    forecasts = [_forecast(seen, trends, number, span[1]) for number in told if not is_gone[number]]
+    here = [number for number in range(len(seen.names)) if not is_gone[number]]
+    told = [number for number in here if seen.tracked[number] is not None]
+    forecasts = [_forecast(seen, trends, number, span[1]) for number in told]
     return Next(
         begin_us=span[0],
         end_us=span[1],
@@ -59,7 +61,7 @@ def conclude_next(seen: LastSeen, series: Series, span: tuple[int, int], gone_us
         growing=sum(one.outlook == Outlook.AHEAD.value for one in forecasts),
         beyond=sum(one.outlook == Outlook.BEYOND.value for one in forecasts),
         forecasts=tuple(sorted(forecasts, key=_order)),
-        note=_note(seen, int(is_gone.sum()), len(told)),
+        note=_note(int(is_gone.sum()), len(here) - len(told)),
     )
 
 
@@ -111,29 +113,46 @@ def _from_now(seconds: float | None, late: float) -> float | None:
     return None if seconds is None else max(seconds - late, 0.0)
 
 
-def _note(seen: LastSeen, gone: int, told: int) -> str:
+def _note(gone: int, silent: int) -> str:
     notes = []
     if gone:
         notes.append(f"{gone:,} hosts were not seen in the last hour of the others, and are left out")
-    if silent := len(seen.names) - told:
+    if silent:
         notes.append(f"of {silent:,} hosts the memory cgroups are not known")
     return "; ".join(notes)
 
 
-def _gather_last(tables: FleetTables, engine: Engine, begin_us: int, end_us: int) -> LastSeen:
+def _gather_last(tables: FleetTables, engine: Engine, span: tuple[int, int], gone_us: int) -> LastSeen:
+    """When each host was seen; how it was then, of those that are not gone: a pass over a few hours only."""
+    hosts = engine.gather(
+        tables, Gathering("segments", ("host",), (("last_us", "max", "max(end_us)"),)), *span
+    )
+    last_us = hosts.column("last_us").to_numpy().astype(np.int64)
+    recent_us = max(span[0], int(last_us.max(initial=span[0])) - gone_us - LONGEST_SEGMENT_US)
+    values = _gather_values(tables, engine, recent_us, span[1])
+    names = tuple(_texts(hosts, "host"))
+    tracked, zombies, wall_level = (tuple(column.get(name) for name in names) for column in values)
+    return LastSeen(names, last_us, tracked, zombies, wall_level)
+
+
+def _gather_values(
+    tables: FleetTables, engine: Engine, begin_us: int, end_us: int
+) -> list[dict[str, int | None]]:
+    """The last known counts by host: tracked, zombies, the level of the wall."""
     time = f"((begin_us - {begin_us}) // {SECOND_US}) * {BELOW}"
-    columns = [
+    columns = tuple(
         (name, "max", f"max(CASE WHEN {name} BETWEEN 0 AND {BELOW - 1} THEN {time} + {name} END)")
         for name in ("tracked", "zombies", "wall_level")
-    ]
-    gathering = Gathering("segments", ("host",), (("last_us", "max", "max(end_us)"), *columns))
-    rows = engine.gather(tables, gathering, begin_us, end_us)
-    tracked, zombies, wall_level = (
-        tuple(None if value is None else value % BELOW for value in rows.column(name).to_pylist())
-        for name, _, _ in columns
     )
-    last_us = rows.column("last_us").to_numpy().astype(np.int64)
-    return LastSeen(tuple(_texts(rows, "host")), last_us, tracked, zombies, wall_level)
+    rows = engine.gather(tables, Gathering("segments", ("host",), columns), begin_us, end_us)
+    names = _texts(rows, "host")
+    return [
+        {
+            host: None if value is None else value % BELOW
+            for host, value in zip(names, rows.column(name).to_pylist(), strict=True)
+        }
+        for name, _, _ in columns
+    ]
 
 
 def _gather_series(tables: FleetTables, engine: Engine, seen: LastSeen, begin_us: int, end_us: int) -> Series:
