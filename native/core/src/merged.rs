@@ -53,13 +53,13 @@ fn add(window: &mut Window, part: &Part, split: Split) -> Result<(), Error> {
 pub fn put_together(windows: &[Window]) -> Window {
     let mut sum = Window::default();
     for window in windows {
-        let frames: Vec<u32> = window.frames.rows.iter().map(|frame| sum.frames.intern(frame)).collect();
-        let mut stack = Vec::new();
-        for (row, &count) in window.stacks.rows().iter().zip(&window.counts) {
-            stack.clear();
-            stack.extend(row.iter().map(|&frame| frames[frame as usize]));
-            sum.count(&stack, count);
+        let numbers = sum.frames.intern_all(window.frames.rows.iter().map(Frame::as_ref));
+        let (mut frames, mut ends) = (Vec::new(), Vec::with_capacity(window.counts.len()));
+        for stack in window.stacks.rows() {
+            frames.extend(stack.iter().map(|&frame| numbers[frame as usize]));
+            ends.push(frames.len());
         }
+        sum.count_all(&frames, &ends, &window.counts);
         sum.samples += window.samples;
         sum.idle += window.idle;
         sum.unknown += window.unknown;

@@ -20,6 +20,11 @@ impl Names {
         self.names.len().min(self.modules.len()).min(self.offsets.len()).min(self.kinds.len())
     }
 
+    /// Whether one has no name.
+    pub(crate) fn is_nameless(&self, number: u32) -> bool {
+        self.names.get(number as usize).is_empty()
+    }
+
     /// One of them.
     pub fn frame(&self, number: u32) -> FrameRef<'_> {
         let number = number as usize;

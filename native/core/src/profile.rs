@@ -62,7 +62,8 @@ impl Frame {
         self.as_ref().label()
     }
 
-    fn as_ref(&self) -> FrameRef<'_> {
+    /// The same without its texts.
+    pub(crate) fn as_ref(&self) -> FrameRef<'_> {
         FrameRef { name: &self.name, module: &self.module, offset: self.offset, kind: self.kind }
     }
 }
@@ -183,13 +184,25 @@ pub struct StackTable {
 impl StackTable {
     /// The number of a stack; new ones are kept.
     pub fn intern(&mut self, frames: &[u32]) -> u32 {
-        let mut hasher = FastHasher::default();
-        frames.hash(&mut hasher);
-        let number = self.numbers.of(hasher.finish(), |number| *self.rows[number as usize] == *frames);
+        let number = self.numbers.of(hash_of(frames), |number| *self.rows[number as usize] == *frames);
         if number as usize == self.rows.len() {
             self.rows.push(frames.into());
         }
         number
+    }
+
+    /// The numbers of many stacks, which lie one after the other: `ends` says where each ends.
+    pub(crate) fn intern_all(&mut self, frames: &[u32], ends: &[usize]) -> Vec<u32> {
+        let starts = std::iter::once(&0).chain(ends);
+        let stacks: Vec<&[u32]> = starts.zip(ends).map(|(&start, &end)| &frames[start..end]).collect();
+        let hashes: Vec<u64> = stacks.iter().map(|stack| hash_of(stack)).collect();
+        let likely = self.numbers.likely(&hashes);
+        let is_it = |number: u32, stack: &[u32]| *self.rows[number as usize] == *stack;
+        let known: Vec<bool> =
+            likely.iter().zip(&stacks).map(|(n, stack)| n.is_some_and(|n| is_it(n, stack))).collect();
+        let rows = likely.into_iter().zip(known).zip(stacks);
+        rows.map(|((number, known), stack)| number.filter(|_| known).unwrap_or_else(|| self.intern(stack)))
+            .collect()
     }
 
     /// All stacks, by number.
@@ -213,6 +226,22 @@ impl FrameTable {
         self.intern_ref(frame.as_ref())
     }
 
+    /// The numbers of many frames. Step by step for all of them: the tables are larger than a core's caches,
+    /// and so it waits for many places in them at once.
+    pub(crate) fn intern_all<'a>(&mut self, frames: impl Iterator<Item = FrameRef<'a>>) -> Vec<u32> {
+        let frames: Vec<FrameRef<'a>> = frames.collect();
+        let hashes: Vec<u64> = frames.iter().map(|frame| self.hashing.hash_one(frame)).collect();
+        let likely = self.numbers.likely(&hashes);
+        let is_it = |number: u32, frame: &FrameRef<'a>| self.rows[number as usize].as_ref() == *frame;
+        let known: Vec<bool> =
+            likely.iter().zip(&frames).map(|(n, frame)| n.is_some_and(|n| is_it(n, frame))).collect();
+        let rows = likely.into_iter().zip(known).zip(frames);
+        rows.map(|((number, known), frame)| {
+            number.filter(|_| known).unwrap_or_else(|| self.intern_ref(frame))
+        })
+        .collect()
+    }
+
     /// The same for one whose names are elsewhere; they are copied only if it is new.
     pub fn intern_ref(&mut self, frame: FrameRef<'_>) -> u32 {
         let hash = self.hashing.hash_one(frame);
@@ -234,6 +263,11 @@ struct Numbers {
 }
 
 impl Numbers {
+    /// By hash, the thing that came last, which most likely is the one.
+    fn likely(&self, hashes: &[u64]) -> Vec<Option<u32>> {
+        hashes.iter().map(|hash| self.last.get(hash).copied()).collect()
+    }
+
     /// The number of a thing; the next one where it is new.
     fn of(&mut self, hash: u64, is_it: impl Fn(u32) -> bool) -> u32 {
         let next = self.before.len() as u32;
@@ -250,6 +284,12 @@ impl Numbers {
         *last = next;
         next
     }
+}
+
+fn hash_of(frames: &[u32]) -> u64 {
+    let mut hasher = FastHasher::default();
+    frames.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Which kernel functions mean that a core has nothing to do, and which that it was interrupted.

@@ -94,11 +94,12 @@ impl Window {
         columns.cpu |= roots.by_core();
         columns.task |= roots.by_task();
         let keeps = filter.keeps(sealed)?;
+        let takes_all = keeps.takes_all();
         let new = || Counts::new(&roots, sealed.idle.len());
         let span = (filter.begin, filter.end);
         let parts = sealed.fold_with(threads, span, columns, new, |counts, samples| {
             for (index, &stack) in samples.stack.iter().enumerate() {
-                if !keeps.passes(samples, index) {
+                if !takes_all && !keeps.passes(samples, index) {
                     continue;
                 }
                 let is_idle = sealed.idle[stack as usize];
@@ -118,6 +119,13 @@ impl Window {
     pub(crate) fn count(&mut self, stack: &[u32], count: u64) {
         let row = self.row(stack);
         self.counts[row as usize] += count;
+    }
+
+    /// The same for many stacks, which lie one after the other: `ends` says where each ends.
+    pub(crate) fn count_all(&mut self, frames: &[u32], ends: &[usize], counts: &[u64]) {
+        let rows = self.stacks.intern_all(frames, ends);
+        self.counts.resize(self.stacks.rows().len(), 0);
+        rows.iter().zip(counts).for_each(|(&row, count)| self.counts[row as usize] += count);
     }
 
     fn row(&mut self, stack: &[u32]) -> u32 {
@@ -146,10 +154,9 @@ impl Window {
         rows
     }
 
-    /// Add what was counted of a profile. A stack is looked up once, below however many roots it was seen.
+    /// Add what was counted of a profile.
     fn merge(&mut self, names: &Names, roots: &Roots<'_>, rows: &[Row]) {
-        let mut frame_numbers: Vec<Option<u32>> = vec![None; names.frames()];
-        let mut bare_numbers: Vec<Option<u32>> = vec![None; names.stacks.len()];
+        let bare = self.bare_numbers(names, rows);
         let (mut root_number, mut root_frame) = (None, None);
         let mut stack = Vec::new();
         for &((root, number), count) in rows {
@@ -157,16 +164,7 @@ impl Window {
                 root_number = Some(root);
                 root_frame = roots.label(root).map(|label| self.frames.intern(&label));
             }
-            let frames = names.stacks.get(number);
-            let bare = *bare_numbers[number as usize].get_or_insert_with(|| {
-                stack.clear();
-                for &frame in frames {
-                    let known = &mut frame_numbers[frame as usize];
-                    let new = *known.get_or_insert_with(|| self.frames.intern_ref(names.frame(frame)));
-                    stack.push(new);
-                }
-                self.bare.intern(&stack)
-            });
+            let bare = bare[number as usize];
             let row = match self.rows.get(&(root_frame, bare)) {
                 Some(&row) => row,
                 None => {
@@ -180,10 +178,35 @@ impl Window {
             };
             self.counts[row as usize] += count;
             self.samples += count;
-            if frames.last().is_none_or(|&leaf| names.frame(leaf).name.is_empty()) {
+            let leaf = names.stacks.get(number).last();
+            if leaf.is_none_or(|&leaf| names.is_nameless(leaf)) {
                 self.unknown += count;
             }
         }
+    }
+
+    /// By the number of a stack in a profile: that of the bare stack here. Those without a row mean nothing.
+    fn bare_numbers(&mut self, names: &Names, rows: &[Row]) -> Vec<u32> {
+        let mut seen = vec![false; names.stacks.len()];
+        rows.iter().for_each(|((_, stack), _)| seen[*stack as usize] = true);
+        let seen: Vec<u32> = (0..seen.len() as u32).filter(|&stack| seen[stack as usize]).collect();
+        let mut used = vec![false; names.frames()];
+        for &stack in &seen {
+            names.stacks.get(stack).iter().for_each(|&frame| used[frame as usize] = true);
+        }
+        let used: Vec<u32> = (0..used.len() as u32).filter(|&frame| used[frame as usize]).collect();
+        let mut frame_numbers = vec![0; names.frames()];
+        let numbers = self.frames.intern_all(used.iter().map(|&frame| names.frame(frame)));
+        used.iter().zip(numbers).for_each(|(&frame, number)| frame_numbers[frame as usize] = number);
+        let (mut frames, mut ends) = (Vec::new(), Vec::with_capacity(seen.len()));
+        for &stack in &seen {
+            frames.extend(names.stacks.get(stack).iter().map(|&frame| frame_numbers[frame as usize]));
+            ends.push(frames.len());
+        }
+        let mut bare = vec![0; names.stacks.len()];
+        let numbers = self.bare.intern_all(&frames, &ends);
+        seen.iter().zip(numbers).for_each(|(&stack, number)| bare[stack as usize] = number);
+        bare
     }
 }
 
@@ -207,6 +230,11 @@ pub(crate) struct Passed {
 }
 
 impl Keeps {
+    /// Whether every sample passes, but for those of idle cores.
+    fn takes_all(&self) -> bool {
+        self.tasks.is_none() && self.events.is_none() && self.cpus.is_empty() && self.matching.is_none()
+    }
+
     /// Whether a sample passes all filters but that of idle cores.
     pub fn passes(&self, samples: &Samples, index: usize) -> bool {
         let Passed { cpu, process, thread, others } = self.passed(samples, index);
