@@ -91,14 +91,20 @@ def measure_ray(folder: Path, count: int) -> None:
     """Print the rows of clusters of one to three nodes, and with one of three killed in the middle."""
     from tests.fleet.ray_cluster import NAMES, RayCluster, ray_cluster
 
-    driver = (sys.executable, __file__, "--driver", str(folder), "--segments", str(count))
+    driver = (
+        sys.executable,
+        str(Path(__file__).resolve()),
+        "--driver",
+        str(folder),
+        "--segments",
+        str(count),
+    )
 
     def run(cluster: RayCluster, *, kill_after_seconds: float | None = None) -> float:
-        with cluster.start("head", *driver, settings={**cluster.settings, "PYTHONPATH": "."}) as process:
+        with cluster.start("head", *driver) as process:
             assert process.stdout
-            while process.stdout.readline() != "begun\n":
-                if process.poll() is not None:
-                    raise RuntimeError("the driver ended before it began")
+            if process.stdout.readline() != "begun\n":
+                raise RuntimeError(process.stderr and process.stderr.read())
             if kill_after_seconds is not None:
                 time.sleep(kill_after_seconds)
                 cluster.kill("third")

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     against = baseline_document(baseline) if baseline else None
     body = {**document, "against": against, "damaged": tell_damaged(damaged)}
     if arguments.output:
-        written = _write(arguments.output, tree, title, force=arguments.force)
+        written = write_flame(arguments.output, tree, title, force=arguments.force)
         return Answer(0, {**body, "written": str(arguments.output)}, lambda _: written)
     return Answer(0, body, lambda screen: "\n".join(_text(screen, tree, title)))
 
@@ -80,7 +80,8 @@ def _baseline(
     return stretch_named(arguments.against, segments, selection, damaged, arguments.by)
 
 
-def _write(path: Path, tree: Flame, title: Title, *, force: bool) -> str:
+def write_flame(path: Path, tree: Flame, title: Title, *, force: bool) -> str:
+    """Write a graph in the format that the name of the file means, and say so."""
     suffix = next((suffix for suffix in FORMATS if path.name.endswith(suffix)), None)
     if suffix is None:
         raise UsageError(f"{path}: no such format", hint=f"the name must end in one of: {', '.join(FORMATS)}")
@@ -89,6 +90,12 @@ def _write(path: Path, tree: Flame, title: Title, *, force: bool) -> str:
 
 
 def _document(tree: Flame, found: Window, title: Title) -> dict[str, Any]:
+    totals = {"samples": found.samples, "idle": found.idle, "unknown": found.unknown, "lost": found.lost}
+    return {"title": title.text, "notes": title.notes, **totals, "tree": tree_document(tree)}
+
+
+def tree_document(tree: Flame) -> dict[str, Any]:
+    """A graph in JSON."""
     nodes = {
         "parent": tree.parent,
         "label": tree.label,
@@ -98,8 +105,7 @@ def _document(tree: Flame, found: Window, title: Title) -> dict[str, Any]:
     }
     if tree.baseline:
         nodes |= {"baseline_total": tree.baseline.total, "baseline_own": tree.baseline.own}
-    totals = {"samples": found.samples, "idle": found.idle, "unknown": found.unknown, "lost": found.lost}
-    return {"title": title.text, "notes": title.notes, **totals, "tree": nodes}
+    return nodes
 
 
 def _text(screen: Screen, tree: Flame, title: Title) -> Iterator[str]:

@@ -20,6 +20,7 @@ QUESTIONS = {
     "where": "do events concentrate by zone, image, kernel, driver, unit, ...",
     "next": "when each host reaches the wall, the soonest first",
     "culprit": "what ran in the seconds before events, across the fleet",
+    "flame": "the same seconds as one flame graph",
     "drift": "which differences explain failing and healthy hosts",
     "jobs": "which jobs failed because of a node, and how much that explains",
     "fixed": "did a roll-out help, against hosts without it",

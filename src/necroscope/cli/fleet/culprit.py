@@ -39,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_range(parser)
     add_kinds(parser)
     parser.add_argument(
-        "--window", type=_window, default=5.0, metavar="D", help="seconds before an event (default 5s)"
+        "--window", type=window_length, default=5.0, metavar="D", help="seconds before an event (default 5s)"
     )
     parser.add_argument(
         "--most",
-        type=_count,
+        type=event_count,
         default=200,
         metavar="N",
         help="events to look at, the newest of every host first (default 200)",
@@ -67,14 +67,16 @@ def run(arguments: argparse.Namespace) -> Answer:
     return Answer(int(stands_out), document_of(found), lambda screen: "\n".join(culprit_text(screen, found)))
 
 
-def _window(text: str) -> float:
+def window_length(text: str) -> float:
+    """The seconds before an event."""
     seconds = duration(text)
     if not 1 <= seconds <= LONGEST_WINDOW_SECONDS:
         raise argparse.ArgumentTypeError(f"'{text}' is not between 1s and {LONGEST_WINDOW_SECONDS:g}s")
     return seconds
 
 
-def _count(text: str) -> int:
+def event_count(text: str) -> int:
+    """How many events to look at."""
     if not text.isdecimal() or not 1 <= int(text) <= 100_000:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of events")
     return int(text)

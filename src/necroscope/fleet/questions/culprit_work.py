@@ -92,13 +92,21 @@ def compare_event(comparing: Comparing, event: EventToCompare) -> ComparedEvent:
 def rank_event(event: EventToCompare, segments: Sequence[StoredSegment], comparing: Comparing) -> Ranking:
     """Who stands out before an event in segments of its boot. NoSamplesError: there are none then."""
     ordered = sorted(segments, key=lambda segment: segment.begin_ns)
+    window = window_of(event, ordered, comparing.window_seconds)
+    ranking, _ = culprits_around(ordered, [window], comparing.thresholds, [])
+    return ranking
+
+
+def window_of(event: EventToCompare, segments: Sequence[StoredSegment], window_seconds: float) -> Selection:
+    """The seconds before an event, and what it set off, on its core. NoSamplesError: of another boot."""
+    ordered = sorted(segments, key=lambda segment: segment.begin_ns)
     near = [s for s in ordered if s.begin_ns <= event.time_ns + s.offset_ns <= s.end_ns] or ordered
     if not near:
         raise NoSamplesError("its segment is of another boot")
     utc_ns = event.time_ns + near[0].offset_ns
     after_ns = max(AFTER_NS, min(int((event.seconds or 0) * SECOND_NS), LONGEST_NS))
-    before_ns = 0 if event.kind == SATURATED else int(comparing.window_seconds * SECOND_NS)
-    window = Selection(
+    before_ns = 0 if event.kind == SATURATED else int(window_seconds * SECOND_NS)
+    return Selection(
         utc_ns - before_ns,
         utc_ns + after_ns,
         cpus=() if event.core is None else (event.core,),
@@ -106,5 +114,3 @@ def rank_event(event: EventToCompare, segments: Sequence[StoredSegment], compari
         boot_id=event.boot_id,
         offset_ns=near[0].offset_ns,
     )
-    ranking, _ = culprits_around(ordered, [window], comparing.thresholds, [])
-    return ranking

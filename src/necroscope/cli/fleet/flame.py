@@ -1,0 +1,111 @@
+"""What ran in the seconds before events across the fleet, as one flame graph.
+
+necroscope fleet flame -b 7d -o resets.svg          the 5 s before all NIC resets of a week
+necroscope fleet flame --kind soft-lockup --window 10s --every-core
+
+The samples are those that hosts have shipped around their events. Of an event whose core is known, only that
+core is looked at, unless every core is asked for. A second of a host counts once, whatever its events.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from necroscope.cli.answer import Answer
+from necroscope.cli.flame import tree_document, tree_lines, write_flame
+from necroscope.cli.fleet.asking import (
+    add_engine,
+    add_kinds,
+    add_place,
+    add_range,
+    kinds_of,
+    open_engine,
+    open_tables,
+    range_of,
+)
+from necroscope.cli.fleet.culprit import event_count, window_length
+from necroscope.cli.fleet.documents import document_of
+from necroscope.cli.output_file import add_output, refuse_existing
+from necroscope.cli.screen import Screen
+from necroscope.errors import NoSamplesError
+from necroscope.fleet.packages import needs_packages
+from necroscope.profiles.export import FORMATS
+from necroscope.profiles.export.title import Title
+from necroscope.profiles.flame import Flame
+from necroscope.profiles.window import flame
+from necroscope.recording.clock import Anchor
+
+if TYPE_CHECKING:
+    from necroscope.model.fleet.fleet_flame import FleetFlame
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words that `fleet flame` understands."""
+    add_place(parser)
+    add_range(parser)
+    add_kinds(parser)
+    parser.add_argument(
+        "--window", type=window_length, default=5.0, metavar="D", help="seconds before an event (default 5s)"
+    )
+    parser.add_argument(
+        "--most", type=event_count, default=1000, metavar="N", help="events to look at (default 1000)"
+    )
+    parser.add_argument("--by", choices=("comm", "whole"), default="comm", help="what stands at the root")
+    parser.add_argument("--every-core", action="store_true", help="also where the core of an event is known")
+    parser.add_argument("--idle", action="store_true", help="count samples of idle cores as well")
+    parser.add_argument("--inverted", action="store_true", help="innermost functions first: who calls them")
+    add_output(parser, f"write a file instead: {', '.join(FORMATS)}")
+    add_engine(parser)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    """Bring, merge, and draw or write."""
+    refuse_existing(arguments)
+    span_us = range_of(arguments)
+    with needs_packages():
+        from necroscope.fleet.questions.flame import FlameWish, ask_flame
+
+        wish = FlameWish(arguments.window, arguments.most, arguments.by, arguments.every_core, arguments.idle)
+        tables = open_tables(arguments)
+        with open_engine(arguments) as engine:
+            found, trees = ask_flame(tables, engine, kinds_of(arguments), span_us, wish)
+    if not trees.samples:
+        raise NoSamplesError(f"no samples: {found.note or 'none in these seconds'}", hint=_hint(found))
+    tree = flame(trees.window(found.seconds), inverted=arguments.inverted)
+    title = _title(found, arguments)
+    body: dict[str, Any] = {**document_of(found), "title": title.text, "tree": tree_document(tree)}
+    if arguments.output:
+        written = write_flame(arguments.output, tree, title, force=arguments.force)
+        return Answer(0, {**body, "written": str(arguments.output)}, lambda _: written)
+    return Answer(0, body, lambda screen: "\n".join(_text(screen, tree, title)))
+
+
+def _title(found: FleetFlame, arguments: argparse.Namespace) -> Title:
+    utc = Anchor(0, 0)
+    kinds = ", ".join(found.kinds)
+    span = f"{utc.iso(found.begin_us * 1000)} to {utc.iso(found.end_us * 1000)}"
+    text = f"{arguments.window:g} s before {found.merged:,} events ({kinds}) of {found.hosts:,} hosts, {span}"
+    notes = (
+        f"{found.samples:,} samples in {found.seconds:,.0f} s",
+        f"{found.idle:,} of idle cores {'counted' if arguments.idle else 'left out'}",
+        f"{found.unknown:,} whose innermost function has no name",
+        *([found.note] if found.note else []),
+    )
+    return Title(text, notes=notes)
+
+
+def _hint(found: FleetFlame) -> str:
+    if found.not_merged:
+        return found.not_merged[0].why
+    return (
+        "-b T begins earlier; --idle counts samples of idle cores" if not found.idle else "--idle counts them"
+    )
+
+
+def _text(screen: Screen, tree: Flame, title: Title) -> Iterator[str]:
+    yield screen.paint(screen.wrap(title.text), "bold")
+    yield screen.wrap("; ".join(title.notes))
+    yield from map(screen.line, tree_lines(tree))
+    yield screen.wrap("functions with a small share are left out; -o FILE has them all")
