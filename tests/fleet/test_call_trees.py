@@ -74,17 +74,19 @@ def text_of(samples: Sequence[Sample]) -> str:
     return "".join(lines)
 
 
+def import_drawn(folder: Path, seed: int) -> list[Sample]:
+    """A sealed profile, and what is in it."""
+    rule, samples = idle_rule(), drawn_samples(seed)
+    folder.mkdir(parents=True)
+    (folder / "text").write_text(text_of(samples))
+    _native.import_perf_script(folder / "text", folder, idle=list(rule.idle), interrupt=list(rule.interrupt))
+    return samples
+
+
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[Sample]]:
-    rule, made = idle_rule(), {}
-    for seed in range(11):
-        folder = tmp_path_factory.mktemp("host")
-        made[folder] = drawn_samples(seed)
-        (folder / "text").write_text(text_of(made[folder]))
-        _native.import_perf_script(
-            folder / "text", folder, idle=list(rule.idle), interrupt=list(rule.interrupt)
-        )
-    return made
+    folder = tmp_path_factory.mktemp("hosts")
+    return {folder / str(seed): import_drawn(folder / str(seed), seed) for seed in range(11)}
 
 
 def folded(

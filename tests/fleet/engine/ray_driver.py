@@ -13,11 +13,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from necroscope.errors import NecroscopeError
+from necroscope.fleet.call_trees import ProfilePart, merge_call_trees
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.engine.local import LocalEngine
@@ -26,6 +29,7 @@ from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.opened import LATEST_US, FleetTables
 from necroscope.fleet.tables.reading import read_tables
 from tests.fleet.engine.generated_tables import BEGIN_US, drawn_gathering
+from tests.fleet.test_call_trees import SECOND_NS, SECONDS
 
 GATHERINGS = 25
 ITEMS = 60
@@ -76,6 +80,18 @@ def maps(engine: Engine) -> dict[str, object]:
     except NecroscopeError as error:
         failed = [type(error).__name__, error.what, error.hint]
     return {"map": same_map, "reduce": same_reduce, "failed": failed}
+
+
+def call_trees(engine: Engine, tables: FleetTables) -> dict[str, object]:
+    """Call trees of profiles beside the tables, which all nodes see."""
+    folders = sorted((Path(tables.address) / "profiles").iterdir())
+    parts = [ProfilePart(folder, 0, SECONDS * SECOND_NS) for folder in folders]
+    splits: tuple[Literal["whole"], Literal["comm"]] = ("whole", "comm")
+    same = [
+        merge_call_trees(engine, parts, split) == merge_call_trees(LocalEngine(), parts, split)
+        for split in splits
+    ]
+    return {"same": same, "profiles": len(folders)}
 
 
 def slow_gather(engine: Engine, tables: FleetTables) -> dict[str, object]:
@@ -132,6 +148,7 @@ def _summed(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
 WORDS: dict[str, Callable[..., dict[str, object]]] = {
     "gatherings": gatherings,
     "maps": maps,
+    "call-trees": call_trees,
     "slow-gather": slow_gather,
     "slow-reduce": slow_reduce,
 }

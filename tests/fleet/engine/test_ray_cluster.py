@@ -14,6 +14,7 @@ import pytest
 
 from tests.fleet.engine.generated_tables import write_generated_tables
 from tests.fleet.ray_cluster import RayCluster, ray_cluster, why_no_cluster
+from tests.fleet.test_call_trees import import_drawn
 
 pytestmark = [
     pytest.mark.servers,
@@ -35,13 +36,16 @@ def cluster() -> Iterator[RayCluster]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fleet")
     write_generated_tables(folder, rows_an_hour=400)
+    for seed in range(25):
+        import_drawn(folder / f"profiles/{seed}", seed)
     return folder
 
 
 def said(process: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert process.returncode == 0, process.stderr
     assert process.stderr == "", "Ray's own words are nothing for a user"
-    answer: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    assert process.stdout.startswith("{"), process.stdout
+    answer: dict[str, Any] = json.loads(process.stdout)
     return answer
 
 
@@ -62,6 +66,11 @@ def without_token(cluster: RayCluster, **settings: str) -> dict[str, str]:
 def test_the_same_answers_as_in_one_process(cluster: RayCluster, place: Path) -> None:
     answer = said(cluster.run("head", *DRIVER, "gatherings", "auto", str(place)))
     assert answer == {"differ": [], "of": 25, "is_a_tree": True, "rows_of_a_microsecond": 0}
+
+
+def test_the_same_call_trees_as_in_one_process(cluster: RayCluster, place: Path) -> None:
+    answer = said(cluster.run("worker", *DRIVER, "call-trees", "auto", str(place)))
+    assert answer == {"same": [True, True], "profiles": 25}
 
 
 def test_map_reduce_and_errors_from_elsewhere(cluster: RayCluster) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import socket
 import sys
+import threading
 
 import pytest
 
@@ -12,6 +13,7 @@ from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.engine import ray_errors
 from necroscope.fleet.engine.ray_connection import check_address
 from necroscope.fleet.engine.ray_progress import told_progress
+from necroscope.fleet.engine.ray_silence import silent_threads
 from necroscope.fleet.engine.ray_tasks import LEAST_CHUNK_BYTES, chunks_of_files
 from necroscope.fleet.engine.ray_work import code_digest, missing_packages
 from necroscope.fleet.tables.index import TableFile
@@ -79,6 +81,16 @@ def test_what_ray_says_in_words(said: str, what: str) -> None:
 def test_our_code_and_packages_are_here() -> None:
     assert len(code_digest()) == 64
     assert missing_packages() == []
+
+
+def test_what_other_threads_print_is_no_part_of_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    with silent_threads():
+        other = threading.Thread(target=sys.stdout.write, args=["(raylet) Raylet is terminated\n"])
+        other.start()
+        other.join()
+        sys.stdout.write("the answer\n")
+        sys.stdout.flush()
+    assert capsys.readouterr().out == "the answer\n"
 
 
 def test_progress_is_for_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,13 @@ they must have.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,21 @@ def joined(address: str) -> Iterator[None]:
         _join(address, None)
         digest, missing = _look_at_worker()
         if digest != code_digest():
-            ray.shutdown()
+            leave()
             _join(address, {"py_modules": [str(Path(necroscope.__file__).parent)], "excludes": LEFT_OUT})
             _, missing = _look_at_worker()
         _require_packages(missing)
         yield
     finally:
-        ray.shutdown()  # leaves the cluster; what we have submitted ends
+        leave()
+
+
+def leave() -> None:
+    """Leave the cluster, which goes on; what we have submitted ends."""
+    import ray
+
+    with redirect_stdout(io.StringIO()):  # where it would print what it had held back about lost nodes
+        ray.shutdown()
 
 
 def use_token() -> None:

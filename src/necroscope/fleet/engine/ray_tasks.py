@@ -21,6 +21,7 @@ from necroscope.fleet.engine.gathering import Gathering, gather_files
 from necroscope.fleet.engine.ray_connection import joined
 from necroscope.fleet.engine.ray_errors import told
 from necroscope.fleet.engine.ray_progress import told_progress
+from necroscope.fleet.engine.ray_silence import silent_threads
 from necroscope.fleet.engine.ray_work import Chunk
 from necroscope.fleet.tables.index import TableFile
 from necroscope.fleet.tables.opened import FleetTables
@@ -108,7 +109,7 @@ class RayEngine:
 @contextmanager
 def ray_engine(address: str) -> Iterator[RayEngine]:
     """The users' own cluster at an address, joined for as long as it takes."""
-    with joined(address):
+    with silent_threads(), joined(address):
         yield RayEngine()
 
 
