@@ -104,13 +104,10 @@ def parts_of(segments: Iterable[StoredSegment], selection: Selection) -> list[Pr
 
 def merge_call_trees(engine: Engine, parts: Sequence[ProfilePart], split: Split = "whole") -> CallTrees:
     """The stacks of all parts; what stands at their root is as `flame --by` has it."""
-    size = (
-        max(-(-len(parts) // (engine.workers * GROUPS_PER_WORKER)), 1) if engine.workers > 1 else len(parts)
-    )
-    groups = [parts[begin : begin + size] for begin in range(0, len(parts), max(size, 1))]
-    if len(groups) <= 1:
-        return merge_profiles(split, parts)
-    return engine.reduce(partial(merge_profiles, split), merge_trees, groups)
+    groups = engine.workers * GROUPS_PER_WORKER if engine.workers > 1 else 1
+    size = max(-(-len(parts) // groups), 1)
+    divided = [parts[begin : begin + size] for begin in range(0, len(parts), size)]
+    return engine.reduce(partial(merge_profiles, split), merge_trees, divided)
 
 
 def merge_profiles(split: Split, parts: Sequence[ProfilePart]) -> CallTrees:
@@ -124,6 +121,8 @@ def merge_profiles(split: Split, parts: Sequence[ProfilePart]) -> CallTrees:
 
 def merge_trees(trees: Sequence[CallTrees]) -> CallTrees:
     """Several as one."""
+    if len(trees) == 1:
+        return trees[0]
     window = _native.merge_windows([one.stacks for one in trees])
     return CallTrees(
         _native.encode_window(window),
