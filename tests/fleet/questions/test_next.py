@@ -40,7 +40,7 @@ def concluded(levels: list[int | None], *rows: tuple[Array, Array]) -> Next:
     tracked = tuple(int(y[-1]) for _, y in rows)
     names = tuple(f"host-{n}" for n in range(len(rows)))
     seen = LastSeen(names, last, tracked, (7,) * len(rows), tuple(levels))
-    return conclude_next(seen, series, (END_US - 86400 * 10**6, END_US), HOUR * 1e6)
+    return conclude_next(seen, series, (END_US - 86400 * 10**6, END_US), 3600 * 10**6)
 
 
 def test_time_to_the_wall() -> None:
