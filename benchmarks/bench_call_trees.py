@@ -75,15 +75,15 @@ def as_folded(trees: CallTrees) -> dict[str, int]:
 def measure_local(folders: list[Path]) -> CallTrees:
     """Print the rows of one process."""
     trees = merge(folders)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     samples = f"{len(folders)} segments, {trees.samples:,} samples"
     assert as_folded(trees) == merge_with_pyarrow(folders), "a stack or a count differs"
     ours = best_of(lambda: merge(folders), 3)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     peer = best_of(lambda: merge_with_pyarrow(folders), 3)
     report(f"merged, {samples}", ours, "target", TARGET_SECONDS * len(folders) / 50)
     report("merged", ours, "pyarrow and numpy", peer)
     report("merged by process name as well", best_of(lambda: merge(folders, "comm"), 1), "merged", ours)
-    print(f"so far at most {peak:,.0f} MiB, the peer's first run included; load {os.getloadavg()[0]:.1f}")
+    print(f"at most {peak:,.0f} MiB; load {os.getloadavg()[0]:.1f}")
     return trees
 
 
