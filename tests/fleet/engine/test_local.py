@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from necroscope.errors import StoreError, UsageError
+from necroscope.fleet.engine import duck
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
@@ -140,3 +141,10 @@ def test_several_may_ask_at_once(tables: FleetTables) -> None:
         thread.join()
     assert all(one == found[0] for one in found)
     assert len(found) == 4
+
+
+def test_the_number_of_threads_is_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NECROSCOPE_FLEET_THREADS", "1")
+    monkeypatch.setenv("NECROSCOPE_FLEET_MEMORY", "77MiB")  # a database of its own
+    with duck.connected() as connection:
+        assert connection.sql("SELECT current_setting('threads')").fetchall() == [(1,)]

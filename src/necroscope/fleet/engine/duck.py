@@ -43,7 +43,7 @@ def _database(pid: int, memory_bytes: int) -> duckdb.DuckDBPyConnection:
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory_bytes // 1024}KiB",
         "temp_directory": folder,
-        "threads": len(os.sched_getaffinity(0)),
+        "threads": _threads(),
         "preserve_insertion_order": False,  # all that is asked is ordered in the end
         "autoinstall_known_extensions": False,  # nothing is ever fetched from elsewhere
     }
