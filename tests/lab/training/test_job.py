@@ -11,7 +11,7 @@ import pytest
 
 from lab.faults.hogs import kernel_hog
 from lab.training.cluster import Cluster, starting_cluster, why_not
-from lab.training.job import COLLECTIVE_TIMEOUT_SECONDS, run_job, starting_job
+from lab.training.job import COLLECTIVE_TIMEOUT_SECONDS, Job, run_job, starting_job
 from lab.training.network import two_hosts
 
 pytestmark = [
@@ -54,8 +54,7 @@ def test_it_fails_when_its_network_is_held_up_and_only_then(cluster: Cluster) ->
     assert max(healthy.step_seconds) < COLLECTIVE_TIMEOUT_SECONDS
 
     with starting_job(cluster, steps=10_000) as job:
-        while "step 0" in job.progress():
-            time.sleep(0.1)
+        wait_for_a_step(job)
         with kernel_hog(CORE):
             starved = job.wait(60)
     assert not starved.succeeded
@@ -72,10 +71,16 @@ def test_it_fails_when_its_network_is_held_up_and_only_then(cluster: Cluster) ->
     assert again.losses == healthy.losses
 
 
+def wait_for_a_step(job: Job) -> None:
+    deadline = time.monotonic() + 60
+    while "step 0" in job.progress():
+        assert time.monotonic() < deadline, job.progress()
+        time.sleep(0.1)
+
+
 def test_a_lost_node_fails_the_job_and_nothing_is_left(cluster: Cluster) -> None:
     with starting_job(cluster, steps=10_000) as job:
-        while "step 0" in job.progress():
-            time.sleep(0.1)
+        wait_for_a_step(job)
         os.kill(cluster.raylet_pid("worker"), signal.SIGKILL)
         result = job.wait(60)
     assert not result.succeeded
