@@ -126,12 +126,16 @@ def others_than_run(before: Processes, after: Processes, mark: str) -> dict[int,
 
 
 def lab_names_in_use(processes: Processes) -> set[str]:
-    """The names of the lab that processes have in their cgroups, command lines and open files."""
+    """The names of the lab that processes have in their cgroups, command lines and open files.
+
+    And the one that a ledger gives its tracefs instance: while the kernel makes and removes that, which takes
+    it a while, no file in it is open.
+    """
     names: set[str] = set()
     for pid, one in processes.items():
         if one.state == DEAD:
             continue
-        names.update(LAB_NAME.findall(one.command))
+        names.update((f"necroscope-{pid}", *LAB_NAME.findall(one.command)))
         with suppress(OSError):
             names.update(LAB_NAME.findall(Path(f"/proc/{pid}/cgroup").read_text()))
         for link in (Path(f"/proc/{pid}/cwd"), *_listed(Path(f"/proc/{pid}/fd"))):

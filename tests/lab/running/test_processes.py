@@ -81,6 +81,13 @@ def test_what_was_there_before_or_has_the_mark_of_another_runner_is_somebody_els
         runner.kill()
 
 
+def test_the_tracefs_instance_of_a_process_has_its_number() -> None:
+    with subprocess.Popen(["sleep", "100"]) as other:
+        assert f"necroscope-{other.pid}" in lab_names_in_use(read_processes())
+        other.kill()
+    assert f"necroscope-{other.pid}" not in lab_names_in_use(read_processes())
+
+
 def test_we_ourselves_excuse_nothing() -> None:
     processes = read_processes()
     assert os.getpid() not in others_than_run(processes, processes, "1-1")
