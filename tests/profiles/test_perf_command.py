@@ -180,6 +180,12 @@ def test_a_permission_is_no_option(stderr: str) -> None:
         ("failed to write perf data, error: No space left on device\n", "No space left on device", True),
         ("failed to open /x/perf.data : Read-only file system\n", "Read-only file system", True),
         ("WARNING: perf not found for kernel 6.8.0-40\n\n  You may need to install\n", "linux-tools", False),
+        (
+            "Error:\nThe sys_perf_event_open() syscall returned with 38 (Function not implemented) for event"
+            " (cpu-clock).\n/bin/dmesg | grep -i perf may provide additional information.\n",
+            "seccomp profile",
+            False,
+        ),
     ],
 )
 def test_what_no_option_helps_against(stderr: str, says: str, passes: bool) -> None:

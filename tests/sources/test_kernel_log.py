@@ -320,6 +320,23 @@ def test_this_machine_by_the_syslog_call(monkeypatch: pytest.MonkeyPatch) -> Non
     written_and_seen(KERNEL_LOG.open(Host()), "syslog call")
 
 
+def test_a_log_without_a_new_line_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_kmsg(monkeypatch)
+    if os.geteuid() != 0:
+        pytest.skip("the syslog call needs CAP_SYSLOG")
+    parsed: list[str] = []
+
+    def parse(text: str) -> list[LogLine]:
+        parsed.append(text)
+        return parse_syslog(text)
+
+    monkeypatch.setattr(kernel_log, "parse_syslog", parse)
+    read = KERNEL_LOG.open(Host())
+    for _ in range(20):
+        assert read().value is not None
+    assert len(parsed) < 10, "but for lines that others write meanwhile, once"
+
+
 def test_lines_without_a_time_are_not_an_empty_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """printk.time=0 makes the syslog call useless; it must say so."""
     if os.geteuid() != 0:

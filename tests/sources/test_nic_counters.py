@@ -70,6 +70,18 @@ def test_names_and_values_in_the_order_of_the_driver(live: Host, monkeypatch: py
     )
 
 
+def test_the_device_of_a_pod_is_not_taken_for_that_of_its_host(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = Path("../../../../bus/pci/drivers/mlx5_core")
+    host = tree({"/sys/bus/pci/drivers/mlx5_core": None, "/sys/class/net/eth0/device/driver": link})
+    object.__setattr__(host, "is_live", True)
+    monkeypatch.setattr(fcntl, "ioctl", driver(COUNTERS))
+    reading = NIC_COUNTERS.open(host)()
+    assert reading.absence is Absence.NOT_SUPPORTED
+    assert reading.detail == "ethtool -S eth0: a device of another driver answers, ena"
+
+
 def test_a_device_that_grows_between_two_calls(live: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """After `ethtool -L eth0 combined 128` the kernel writes far more than was asked for."""
     monkeypatch.setattr(fcntl, "ioctl", driver(COUNTERS, grows_by=4000))

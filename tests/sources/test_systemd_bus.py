@@ -177,6 +177,17 @@ def test_a_bus_that_refuses_leaves_the_private_door(start_systemd: StartSystemd,
     bus.close()
 
 
+@pytest.mark.usefixtures("patient")
+def test_a_bus_that_does_not_know_us_hangs_up(
+    start_systemd: StartSystemd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As dbus-daemon 1.14 does with the user of a container that the host has no name for."""
+    start_systemd(lambda _: b"", door=BUS)
+    monkeypatch.setattr("os.geteuid", lambda: 10001)
+    with pytest.raises(PermissionError, match="hung up on user 10001"):
+        SystemdBus(Host(tmp_path))
+
+
 def test_silence_says_more_than_an_absence(start_systemd: StartSystemd, tmp_path: Path) -> None:
     """The bus is there and does not answer; that there is no private socket is not the reason."""
     start_systemd(ANSWER, auth=b"", door=BUS)

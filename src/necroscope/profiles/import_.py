@@ -54,17 +54,25 @@ def import_file(store: Store, path: Path, *, kallsyms: Path | None = None, host:
         return seal(folder, description, begin)
 
 
-def seal_capture(
-    capture: Path, folder: Path, boot_id: str, begin_ns: int | None, end_ns: int | None
+def seal_capture(  # noqa: PLR0913, PLR0917 - what is sealed, and where its parts are
+    capture: Path,
+    folder: Path,
+    boot_id: str,
+    begin_ns: int | None,
+    end_ns: int | None,
+    root: Path = Path("/"),
 ) -> dict[str, Any]:
-    """Write the profile of a recorded segment: what perf captured, cut to the time that belongs to it."""
+    """Write the profile of a recorded segment: what perf captured, cut to the time that belongs to it.
+
+    `root` is where the programs are that it names: the host's, for a recorder in a container.
+    """
     rule = idle_rule()
     try:
         return _native.import_perf_data(
             capture,
             folder,
             kallsyms=kallsyms_of(capture.parents[1], boot_id),
-            root=Path("/"),
+            root=root,
             idle=list(rule.idle),
             interrupt=list(rule.interrupt),
             begin=begin_ns,

@@ -128,7 +128,12 @@ NOT_PERMITTED = Obstacle(
     "not permitted",
     "give us CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8), or set kernel.perf_event_paranoid to 0",
 )
-OBSTACLES = (DISK, NOT_INSTALLED, NOT_PERMITTED)
+FILTERED = Obstacle(
+    ("Function not implemented",),  # what Podman and CRI-O answer in the kernel's place
+    "not permitted",
+    "the container's seccomp profile has to allow perf_event_open with CAP_PERFMON",
+)
+OBSTACLES = (DISK, NOT_INSTALLED, FILTERED, NOT_PERMITTED)
 
 
 @dataclass(frozen=True, slots=True)

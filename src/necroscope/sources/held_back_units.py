@@ -232,6 +232,6 @@ HELD_BACK_UNITS = Source(
     "held-back-units",
     open_held_back_units,
     pace_seconds=60,
-    to_permit="run as root, or start the system bus (dbus)",
+    to_permit="run as root, or start the system bus (dbus); in a container, as a user that the host knows",
     to_support="a host run by systemd; in a container, mount the host's /run and use --root /host",
 )

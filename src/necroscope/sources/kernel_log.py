@@ -2,7 +2,8 @@
 
 Reads    /dev/kmsg; else the syslog call; else the journal (journalctl --dmesg)
 Needs    CAP_SYSLOG where kernel.dmesg_restrict is 1; for the journal, the group systemd-journal
-Costs    nothing while nothing is logged; about 5 us a line
+Costs    nothing while nothing is logged; about 5 us a line. The syslog call: 1 ms a look at 130 kB of
+         log, and 6 ms where a line is new, since the whole log is parsed again
 
 Times are those of the kernel's log clock, which is not CLOCK_MONOTONIC but runs beside it. Lines
 before the last `dmesg --clear` are left out, as dmesg itself does. A facility other than 0 means
@@ -169,18 +170,25 @@ def _open_syslog(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
     if not host.is_live:
         return Reading(absence=Absence.NOT_SUPPORTED, detail="syslog call: not the running machine")
 
+    shown: tuple[bytes, list[LogLine]] = (b"", [])
+
     def fetch() -> Reading[list[LogLine]]:
+        nonlocal shown
         libc = CDLL(None, use_errno=True)
         size = libc.klogctl(SYSLOG_SIZE_BUFFER, None, 0)
         buffer = create_string_buffer(max(size, 1))
         read = libc.klogctl(SYSLOG_READ_ALL, buffer, size) if size >= 0 else -1
         if read < 0:
             return missing("syslog call", OSError(get_errno(), os.strerror(get_errno())))
-        lines = parse_syslog(buffer.raw[:read].decode(errors="replace"))
+        # To parse a whole log takes 25 ms, and most seconds bring no line.
+        if (data := buffer.raw[:read]) == shown[0]:
+            return Reading(shown[1])
+        lines = parse_syslog(data.decode(errors="replace"))
         if read and not lines:
             return Reading(
                 absence=Absence.SWITCHED_OFF, detail="syslog call: lines without a time (printk.time)"
             )
+        shown = data, lines
         return Reading(lines)
 
     return _new_lines(fetch, "syslog call")
@@ -234,6 +242,8 @@ def lines_since(before: list[LogLine], now: list[LogLine]) -> list[LogLine]:
 
     Lines are told by their place: times may run backwards by some microseconds between two cores.
     """
+    if now is before:
+        return []
     seen = [(line.time_ns, line.text) for line in before]
     shown = [(line.time_ns, line.text) for line in now]
     for gone in range(len(seen)):

@@ -75,9 +75,13 @@ def open_nic_counters(host: Host) -> Read[NicCounters]:
             return devices.without_value()
         found = []
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
-            for device, _, _ in devices.value:
+            for device, driver, _ in devices.value:
                 try:
-                    found.append(_read_device(door, device, room))
+                    counters = _read_device(door, device, room)
+                    if not host.is_own and counters.driver != driver:
+                        # A pod has an eth0, too.
+                        raise OSError(errno.ENODEV, f"a device of another driver answers, {counters.driver}")
+                    found.append(counters)
                 except OSError as error:
                     # A driver may keep no statistics; the other devices still count.
                     if absence_of(error) is not Absence.SWITCHED_OFF:

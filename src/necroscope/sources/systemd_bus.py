@@ -48,9 +48,9 @@ class SystemdBus:
         if is_bus:
             try:
                 self._ask([message_bus.Hello()])
-            except OSError:
+            except OSError as error:
                 self.close()
-                raise
+                raise _refused(error) from error
 
     def close(self) -> None:
         """Hang up."""
@@ -111,6 +111,15 @@ class SystemdBus:
             elif HeaderFields.reply_serial in message.header.fields:  # signals are not for us
                 answers[message.header.fields[HeaderFields.reply_serial]] = message
         return [answers[serial] for serial in serials]
+
+
+def _refused(error: OSError) -> OSError:
+    """What it means that the bus did not greet us."""
+    hung_up = isinstance(error, BrokenPipeError | ConnectionResetError)
+    if not hung_up or os.geteuid() == 0:
+        return error
+    # What dbus-daemon does, after its OK, with a user that its machine has no name for.
+    return PermissionError(errno.EACCES, f"the bus hung up on user {os.geteuid()}: the host knows none such")
 
 
 def _error_name(answer: Message) -> str:
