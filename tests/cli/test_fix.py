@@ -375,7 +375,9 @@ def test_what_a_look_could_not_see_is_told_as_by_doctor(body_of: Document, here:
     (row,) = [row for row in body["not_checked"] if row["source"] == "core-saturated"]
     assert "looked for 1 s" in row["reason"]
     if not body["plan"]["treatments"]:
-        assert "in what could be looked at" in body["plan"]["reasons"][-1]
+        # A line that somebody wrote to the kernel log may name a core that this machine does not have.
+        said = ("in what could be looked at", "is not online")
+        assert any(one in body["plan"]["reasons"][-1] for one in said)
     text = here("fix", "-d", "1s", "--store", tmp_path).stdout
     assert "\nNot checked\n" in text and "core-saturated" in text
 

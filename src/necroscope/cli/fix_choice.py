@@ -28,8 +28,10 @@ from necroscope.remedies.planning.choose import (
     choose_for_finding,
     choose_for_remedy,
     choose_for_unit,
+    without_absent_cores,
 )
 from necroscope.sources.host import Host
+from necroscope.sources.interrupt_affinity import read_online_cores
 
 FINDINGS = tuple(detector.id for detector in ALL_DETECTORS)
 # Those that doctor looks for among failing units only, and audit among all.
@@ -56,10 +58,16 @@ def choose(arguments: argparse.Namespace, host: Host) -> Choice:
     Of `arguments` it takes `what`, `subject`, `duration`, `config` and `store`.
     """
     what, subject = arguments.what or "", arguments.subject or ""
-    if EVENT_ID.fullmatch(what):
-        return _for_event(arguments, host, what)
     if what in REMEDIES:
         return _for_remedy(arguments, host, what, subject)
+    choice = _for_trouble(arguments, host, what, subject)
+    online = read_online_cores(host).value
+    return choice if online is None else without_absent_cores(choice, online)
+
+
+def _for_trouble(arguments: argparse.Namespace, host: Host, what: str, subject: str) -> Choice:
+    if EVENT_ID.fullmatch(what):
+        return _for_event(arguments, host, what)
     if what in FINDINGS:
         return _for_finding(arguments, host, what, subject)
     if what:

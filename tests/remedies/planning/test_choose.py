@@ -13,6 +13,7 @@ from necroscope.remedies.planning.choose import (
     choose_for_finding,
     choose_for_remedy,
     choose_for_unit,
+    without_absent_cores,
 )
 
 ECS = "ecs.service"
@@ -237,3 +238,11 @@ def test_a_remedy_that_is_asked_for_has_its_reasons_and_judges_the_rest_too() ->
 
 def test_advice_is_for_zombies() -> None:
     assert choose_for_remedy([ZOMBIES], "upgrade-kernel", "").reasons == (ZOMBIES.summary,)
+
+
+def test_a_core_that_is_not_online_is_left_alone_and_told() -> None:
+    wanted = (Treatment("move-interrupts", "1"), Treatment("move-interrupts", "37"))
+    choice = without_absent_cores(Choice(wanted, ("why",), ()), (0, 1))
+    assert choice.treatments == (Treatment("move-interrupts", "1"),)
+    assert choice.reasons == ("why", "core 37 is not online: it serves no interrupt")
+    assert without_absent_cores(choice, (0, 1)) == choice

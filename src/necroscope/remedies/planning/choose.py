@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from necroscope.errors import UsageError
 from necroscope.model.diagnosis import Diagnosis
@@ -52,6 +52,22 @@ def choose_for_all(findings: Sequence[Finding], diagnosis: Diagnosis | None) -> 
     if worst := next(iter([*cures, *stop_gaps]), None):
         return choose_for_finding(findings, diagnosis, worst.id, worst.subject)
     return Choice((), (*_reasons(alarming, diagnosis), NOTHING_FOUND), ())
+
+
+def without_absent_cores(choice: Choice, online: Sequence[int]) -> Choice:
+    """Without stop-gaps for cores that are not online: a kernel line may name one that has gone."""
+    absent = [
+        one.subject
+        for one in choice.treatments
+        if one.remedy == MOVE_INTERRUPTS and one.subject not in map(str, online)
+    ]
+    if not absent:
+        return choice
+    kept = tuple(
+        one for one in choice.treatments if one.remedy != MOVE_INTERRUPTS or one.subject not in absent
+    )
+    reasons = tuple(f"core {core} is not online: it serves no interrupt" for core in absent)
+    return replace(choice, treatments=kept, reasons=(*choice.reasons, *reasons))
 
 
 def choose_for_diagnosis(findings: Sequence[Finding], diagnosis: Diagnosis) -> Choice:
