@@ -147,3 +147,21 @@ def test_what_was_chosen_is_named_so_that_it_is_the_same_in_a_minute(monkeypatch
         chosen.steps,
         chosen.assumptions,
     )
+
+
+@needs_v1
+def test_a_node_is_cordoned_by_its_operator_and_never_by_us(
+    parents: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = f"/{parents[0].name}"
+    alone = plan_purge_zombies(Host(), subject)
+    monkeypatch.setenv("NODE_NAME", "node-17")
+    part = plan_purge_zombies(Host(), subject)
+    cordon, *others = part.by_hand
+    assert cordon.commands == (
+        "kubectl cordon node-17  # before the steps",
+        "kubectl uncordon node-17  # after them",
+    )
+    assert part.steps == alone.steps
+    assert not any("kubectl" in command for one in (*others, *alone.by_hand) for command in one.commands)
+    assert not any("kubectl" in step.command for step in part.steps)

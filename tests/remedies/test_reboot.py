@@ -32,7 +32,7 @@ def test_a_reboot_is_advised_and_never_a_step(tmp_path: Path) -> None:
 
 def test_a_node_is_drained_before_and_comes_back_after(tmp_path: Path) -> None:
     host = machine(tmp_path, "kubelet\0--config\0/etc/x\0")
-    (advice,) = plan_reboot(host, "").by_hand
+    advice, reserve = plan_reboot(host, "").by_hand
     words = [line.split("  #")[0] for line in advice.commands]
     assert words == [
         "kubectl get node node-17",
@@ -41,6 +41,20 @@ def test_a_node_is_drained_before_and_comes_back_after(tmp_path: Path) -> None:
         "kubectl uncordon node-17",
     ]
     assert "pods" in advice.cost
+    assert reserve.commands[1:] == (
+        "kubectl taint node node-17 necroscope.dev/repro=:NoSchedule",
+        "kubectl label node node-17 necroscope.dev/pool=repro",
+        "kubectl taint node node-17 necroscope.dev/repro-  # to give it back",
+    )
+
+
+def test_in_a_pod_the_node_is_called_as_the_cluster_calls_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NODE_NAME", "ip-10-0-0-7.ec2.internal")
+    advice, _ = plan_reboot(Host(), "").by_hand
+    assert advice.commands[0].startswith("kubectl drain ip-10-0-0-7.ec2.internal "), "no need to ask"
+    assert node_name(machine(tmp_path)) == "", "a tree on disk is another machine"
 
 
 def test_the_name_of_a_node_is_kubelets_own(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from necroscope.remedies.actions.force_empty import FILE as FORCE_EMPTY_FILE
 from necroscope.remedies.actions.force_empty import FORCE_EMPTY
 from necroscope.remedies.actions.reclaim import FILE as RECLAIM_FILE
 from necroscope.remedies.actions.reclaim import RECLAIM
+from necroscope.remedies.advice.kubernetes_node import advise_cordon
 from necroscope.remedies.purging.bounds import most_below, most_by_page_cache, too_few_to_drop
 from necroscope.remedies.purging.by_hand import advise, programs_hold
 from necroscope.remedies.purging.chosen_parents import choose_parents
@@ -53,7 +54,7 @@ def plan_purge_zombies(host: Host, subject: str) -> Part:
     It does not free what tmpfs files, shared memory and processes hold: these are named where the kernel
     tells (/proc/kpagecgroup), with the commands for a person; where it is not sure that they are to blame,
     with commands to look at them only. It does not stop the leak. A few tens are always left: each core
-    keeps some.
+    keeps some. On a Kubernetes node the commands that cordon it are printed, and not run.
 
     The subject names parent cgroups, as in "/kubepods /system.slice"; the root stands for the caches of the
     machine. Without one, those are chosen that need it, and the plan names them.
@@ -80,7 +81,7 @@ def plan_purge_zombies(host: Host, subject: str) -> Part:
     among = last.dying if ROOT in told else 0
     return Part(
         steps=tuple(_step(host, hierarchy, cgroup) for cgroup in told),
-        by_hand=advise(host, holding, reached, among),
+        by_hand=(*advise_cordon(host), *advise(host, holding, reached, among)),
         assumptions=(Assumption("memory cgroups", f"cgroup v{hierarchy.version} at {hierarchy.mount}"),),
         warnings=(
             *_warnings(last.dying - first.dying, seconds, holding),

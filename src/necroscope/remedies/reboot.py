@@ -5,14 +5,20 @@ from __future__ import annotations
 from necroscope.model import remedy_ids as ids
 from necroscope.model.amounts import time_text
 from necroscope.model.plan import ByHand
-from necroscope.remedies.advice.kubernetes_node import drain_commands, node_name, return_commands
+from necroscope.remedies.advice.kubernetes_node import (
+    advise_reservation,
+    drain_commands,
+    node_name,
+    return_commands,
+)
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
 from necroscope.sources.memory_cgroups import open_memory_cgroups
 
 
 def plan_reboot(host: Host, _subject: str) -> Part:
-    """Reboot the machine: advised and never done. On a Kubernetes node with the commands that drain it.
+    """Reboot the machine: advised and never done. On a Kubernetes node with the commands that drain it, and
+    those that reserve it instead, as long as the cause is not known: a reboot takes the evidence with it.
 
     It frees every zombie, whatever holds it, and does not stop the leak: how long it lasts is told by how
     many came since the last boot. `purge-zombies` frees most of them without it.
@@ -22,7 +28,7 @@ def plan_reboot(host: Host, _subject: str) -> Part:
     moved = "; the drain moves its pods, as far as others have room" if node else ""
     why = f"it frees all zombies. {_lasts(host)}"
     advice = ByHand((*drain, "systemctl reboot", *back), why, f"all programs of the machine end{moved}")
-    return Part(by_hand=(advice,))
+    return Part(by_hand=(advice, *advise_reservation(host)))
 
 
 def _lasts(host: Host) -> str:

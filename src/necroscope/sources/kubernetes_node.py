@@ -6,18 +6,16 @@ as ClusterRole system:node-problem-detector allows. The token is read anew each 
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from necroscope.model.labels import Label, fit_labels
 from necroscope.sources.cloud.asking import UnansweredError, open_door
 from necroscope.sources.cloud.identity import Identity, text_of
+from necroscope.sources.in_cluster import ACCOUNT, in_cluster_address, own_node
 
-ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PREFIX = "kubernetes/"
 # As spec.providerID begins, and what sources/cloud calls it.
 PROVIDERS = {"aws": "ec2", "gce": "gcp", "azure": "azure"}
@@ -38,16 +36,16 @@ class Node:
 
 def ask_node() -> tuple[Node | None, str]:
     """This node, and why it is not known; without a reason: we run in no pod that knows its node."""
-    name, host = os.environ.get("NODE_NAME", ""), os.environ.get("KUBERNETES_SERVICE_HOST", "")
-    if not (name and host and (ACCOUNT / "token").exists()):
+    name, address = own_node(), in_cluster_address()
+    if not (name and address and (ACCOUNT / "token").exists()):
         return None, ""
     try:
-        return parse_node(_ask(name, host, os.environ.get("KUBERNETES_SERVICE_PORT") or "443")), ""
+        return parse_node(_ask(name, address)), ""
     except UnansweredError as error:
         return None, f"the labels of node {name}: {error}"
 
 
-def _ask(name: str, host: str, port: str) -> Any:
+def _ask(name: str, address: str) -> Any:
     import ssl
 
     try:
@@ -55,7 +53,6 @@ def _ask(name: str, host: str, port: str) -> Any:
         context = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
     except (OSError, ValueError) as error:  # an ssl.SSLError is an OSError
         raise UnansweredError(str(error)) from error
-    address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     with open_door(address, context) as door:
         # resourceVersion=0: as the API server remembers it, so that thousands of nodes do not ask its store.
         path = f"/api/v1/nodes/{quote(name, safe='')}?resourceVersion=0"

@@ -10,7 +10,6 @@ Addresses are given to new pods when old ones are gone: a pod that began after a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,8 +21,9 @@ from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.jobs.ray_rows import RayNode
 from necroscope.fleet.jobs.tokens import file_token
 from necroscope.fleet.jobs.web_api import WebApi
+from necroscope.sources.in_cluster import ACCOUNT as SERVICE_ACCOUNT
+from necroscope.sources.in_cluster import in_cluster_address
 
-SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 IN_CLUSTER = "in-cluster"
 LABEL = "ray.io/cluster"
 PODS_PER_ANSWER = 500
@@ -65,10 +65,9 @@ def _may_be(pod: Pod, node: RayNode) -> bool:
 def kubernetes_api(address: str, token_file: Path | None, ca_file: Path | None) -> WebApi:
     """The API server at an address, or `in-cluster`: that of the pod that we are in."""
     if address == IN_CLUSTER:
-        host, port = (os.environ.get(f"KUBERNETES_SERVICE_{name}", "") for name in ("HOST", "PORT"))
-        if not host:
+        address = in_cluster_address()
+        if not address:
             raise UsageError("this is no pod: there is no KUBERNETES_SERVICE_HOST", hint="--kubernetes URL")
-        address = f"https://{f'[{host}]' if ':' in host else host}:{port or 443}"
         token_file = token_file or SERVICE_ACCOUNT / "token"
         ca_file = ca_file or SERVICE_ACCOUNT / "ca.crt"
     hint = f"--kubernetes-token FILE; {HINT}"

@@ -1,18 +1,28 @@
-"""Whether a machine is a Kubernetes node, and its name there."""
+"""Whether a machine is a Kubernetes node, its name there, and what the operator may do about it.
+
+All of it is printed for a person. Nothing of ours runs kubectl, or may cordon, taint or drain.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+from necroscope.model.plan import ByHand
 from necroscope.sources.host import Host
+from necroscope.sources.in_cluster import own_node
 from necroscope.sources.processes import process_ids
 
 KUBECONFIGS = ("/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig")  # the first is kubeadm's
 OVERRIDE = "--hostname-override"
+# The pool of deploy/kubernetes/repro.
+RESERVE = "necroscope.dev/repro=:NoSchedule"
+POOL = "necroscope.dev/pool=repro"
 
 
 def node_name(host: Host) -> str:
-    """The name of the node, as kubelet registers it; empty where this is none."""
+    """The name of the node: as a pod on it is told, or as kubelet registers it; empty where this is none."""
+    if host.is_live and (own := own_node()):
+        return own
     arguments = _kubelet_arguments(host)
     if arguments is None and not any(host.path(name).exists() for name in KUBECONFIGS):
         return ""
@@ -40,12 +50,51 @@ def _overridden(arguments: list[str]) -> str:
 
 def drain_commands(node: str) -> tuple[str, ...]:
     """Before something that takes the node away."""
-    return (
-        f"kubectl get node {node}  # a cloud may have given it another name",
-        f"kubectl drain {node} --ignore-daemonsets --delete-emptydir-data",
-    )
+    return (*_check_name(node), f"kubectl drain {node} --ignore-daemonsets --delete-emptydir-data")
 
 
 def return_commands(node: str) -> tuple[str, ...]:
     """Once the node is back."""
     return (f"kubectl uncordon {node}",)
+
+
+def advise_cordon(host: Host) -> tuple[ByHand, ...]:
+    """For steps that pods can stand, and had better not start amid; nothing where this is no node."""
+    if not (node := node_name(host)):
+        return ()
+    commands = (
+        *_check_name(node),
+        f"kubectl cordon {node}  # before the steps",
+        f"kubectl uncordon {node}  # after them",
+    )
+    why = (
+        "pods that start during the purge read all their files from disk. A drain is not needed; where jobs"
+        f" may not be slower for a while: kubectl drain {node} --ignore-daemonsets --delete-emptydir-data"
+    )
+    return (ByHand(commands, why, "no new pods come meanwhile; those that run go on"),)
+
+
+def advise_reservation(host: Host) -> tuple[ByHand, ...]:
+    """For steps that end what could still be looked at; nothing where this is no node."""
+    if not (node := node_name(host)):
+        return ()
+    commands = (
+        *_check_name(node),
+        f"kubectl taint node {node} {RESERVE}",
+        f"kubectl label node {node} {POOL}",
+        f"kubectl taint node {node} {RESERVE.partition('=')[0]}-  # to give it back",
+    )
+    why = (
+        "as long as the cause is not known, a node that has it is worth more than its room: keep one of them"
+    )
+    return (
+        ByHand(
+            commands, why, "pods that do not tolerate the taint do not come any more; those that run go on"
+        ),
+    )
+
+
+def _check_name(node: str) -> tuple[str, ...]:
+    """Where the name is kubelet's and not the cluster's own word."""
+    certain = node == own_node()
+    return () if certain else (f"kubectl get node {node}  # a cloud may have given it another name",)
