@@ -55,6 +55,21 @@ def test_an_id_has_the_millisecond_it_happened_in_and_no_other() -> None:
     assert event_id(event, UTC_NS + 7_000_000) == "oom-kill-20260415T100000.007Z-0"
 
 
+def test_an_id_that_was_told_while_it_happened_is_found_by_its_number(tmp_path: Path) -> None:
+    lockup = event_of("soft-lockup", 11.25, sequence=1208)
+    sealed_segment(tmp_path, MOMENTS, [lockup, event_of("soft-lockup", 11.3, sequence=1209)])
+    segments = Store(tmp_path).segments()
+    assert find_event(segments, "soft-lockup-20260415T100011.249Z-1208").event == lockup
+    for other in (
+        "soft-lockup-20260415T100011.100Z-1208",
+        "soft-lockup-20260415T100011.250Z-1210",
+        "a-b-c",
+        "a",
+    ):
+        with pytest.raises(UsageError):
+            find_event(segments, other)
+
+
 def test_every_field_of_an_event_comes_back(tmp_path: Path) -> None:
     full = Event(
         *("nic-reset", BEGIN_NS, "rule", "größe\n", 3, True, "stall", "eth0", "0000:00:05.0", "ena", 5, 1),
