@@ -27,6 +27,15 @@ def test_a_moment_that_came_late_is_a_hole() -> None:
     assert "1 hole" in finding.summary and "5.0 s" in finding.summary
 
 
+def test_a_hole_that_was_noted_counts_once() -> None:
+    moments = list(SEGMENT.moments)
+    moments[-1] = replace(moments[-1], time_ns=moments[-1].time_ns + 4 * 10**9)
+    noted = Event("capture-gap", moments[-2].time_ns, "counters", "the recorder did not run", seconds=5.0)
+    holed = replace(SEGMENT, moments=tuple(moments))
+    (finding,) = capture_gap.look(Case(holed, (noted,), load_thresholds(None)))
+    assert "1 hole" in finding.summary and list(evidence(finding).values()) == [noted.text]
+
+
 def test_what_the_recorder_noted_is_told_longest_first() -> None:
     gaps = tuple(
         Event("capture-gap", BEGIN_NS + n * 10**9, "perf", f"no samples for {n} s", seconds=n)

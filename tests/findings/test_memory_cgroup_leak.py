@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from necroscope.findings.memory_cgroup_leak import memory_cgroup_leak
@@ -52,6 +53,15 @@ def test_what_was_removed_in_the_last_seconds_counts_as_what_was_removed_before(
     half = group(ECS, 100, 30)._replace(released=30, dying=70)
     ((summary, _),) = looked(before, ledger(half))
     assert summary.startswith("ecs.service leaks memory cgroups: 50 in 10 s")
+
+
+def test_another_recorder_counts_from_its_own_zero() -> None:
+    """Ten minutes with a restart: what the ledger before had says nothing about the zombies of this one."""
+    before = ledger(group(ECS, 900, 900))
+    after = [replace(ledger(group(ECS, n, n)), began_ns=BEGIN_NS + 5 * 10**9) for n in (0, 10)]
+    ((summary, _),) = looked(before, *after, seconds=2)
+    assert summary == "ecs.service leaks memory cgroups: 10 in 1 s, 600 a minute"
+    assert not looked(before, after[1], seconds=1), "one reading of this one"
 
 
 def test_every_owner_has_a_finding_of_its_own_and_its_groups_together() -> None:

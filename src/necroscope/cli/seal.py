@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, argument, duration, folder
@@ -29,10 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser, needed=False)
     parser.add_argument("folders", nargs="*", type=folder, metavar="FOLDER", help="segments (default: all)")
     parser.add_argument("--keep-perf-data", action="store_true", help="keep what perf wrote beside it")
+    root_help = "where the programs are that were recorded: /host in a container"
+    parser.add_argument("--root", type=folder, default=Path("/"), help=root_help)
     size = argument(parse_size)
     parser.add_argument("--budget", type=size, help="remove the oldest segments beyond this size")
     parser.add_argument("--kept-budget", type=size, help="of it for segments with events (default a quarter)")
     parser.add_argument("--age", type=duration, help="and those older than this (default 7d)")
+    parser.add_argument(
+        "--examine", metavar="BOOT", help="also say what is wrong now, in the boot with this id"
+    )
+    parser.add_argument("--config", type=Path, help="the thresholds for that")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -41,18 +49,21 @@ def run(arguments: argparse.Namespace) -> Answer:
     folders, refused = _open_segments(arguments)
     room = _make_room(arguments, folders)  # first: sealing on a full disk would fail
     became: dict[str, list[str]] = {"sealed": [], "removed": []}
+    seal_profile = partial(seal_capture, root=arguments.root)
     for path in folders:
         try:
             segment = read_segment(path)
             if segment.is_open:
-                word = seal_recorded(segment, seal_capture, keep_capture=arguments.keep_perf_data)
+                word = seal_recorded(segment, seal_profile, keep_capture=arguments.keep_perf_data)
                 became[word].append(str(path))
         except NecroscopeError as error:
             if len(arguments.folders) == 1:
                 raise
             refused.append(Damage(path, error))
     problems = [{"folder": str(one.folder), "what": one.error.what} for one in refused]
-    body = {**became, "refused": problems, **room, "cpu_seconds": round(time.process_time(), 3)}
+    # Only after something was sealed: should it ever end this process, the next one does without.
+    state = _examine(Path(became["sealed"][0]), arguments) if became["sealed"] and arguments.examine else {}
+    body = {**became, "refused": problems, **room, **state, "cpu_seconds": round(time.process_time(), 3)}
     nothing = "nothing could be sealed" if refused else "nothing is open"
     lines = [f"{word} {path}" for word, paths in became.items() for path in paths] or [nothing]
     lines += [f"refused: {one.error.what}" for one in refused]
@@ -76,3 +87,20 @@ def _make_room(arguments: argparse.Namespace, folders: list[Path]) -> dict[str, 
     hosts = sorted({folder.resolve().parent for folder in folders})
     left = [entry for host in hosts for entry in make_room(host, budget, time.time_ns())]
     return {"store_bytes": sum(entry.size_bytes for entry in left)}
+
+
+def _examine(sealed: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What is wrong with the host now, for its recorder. What fails here is told, no more."""
+    # Imported here: who seals by hand does not wait for all detectors.
+    from necroscope.findings.node_state_json import state_document
+    from necroscope.findings.standing import examine_last_minutes
+    from necroscope.findings.thresholds import load_thresholds
+
+    try:
+        thresholds = load_thresholds(arguments.config)
+        state = examine_last_minutes(sealed.resolve().parent, arguments.examine, thresholds)
+    except NecroscopeError as error:
+        return {"state_error": error.what}
+    except Exception as error:  # noqa: BLE001 - the segment is sealed, and that has to be said
+        return {"state_error": f"{type(error).__name__}: {error}"}
+    return {"state": state_document(state)} if state else {}

@@ -28,10 +28,13 @@ def capture_gap(case: Case) -> Iterator[Finding]:
     To do: see why in the events (`necroscope events`); give the store more room, or perf its permission.
     """
     gaps = [event for event in case.events if event.kind == "capture-gap"]
+    noted = {event.time_ns for event in gaps}
     gaps += [
         _late(before.time_ns, after.time_ns)
         for before, after in pairwise(case.segment.moments)
-        if case.segment.is_live and after.time_ns - before.time_ns > LATE_NS
+        if case.segment.is_live
+        and after.time_ns - before.time_ns > LATE_NS
+        and before.time_ns not in noted  # the recorder has told of this one
     ]
     if gaps:
         seconds = sum(event.seconds or 0.0 for event in gaps)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.softirq_starved import longest_delays
+from necroscope.findings.softirq_starved import last_long_delays
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.recording.core_shares import Shares, shares_by_core
@@ -84,12 +84,14 @@ def core_saturated(case: Case) -> Iterator[Finding]:
     interrupt to another core (`necroscope fix move-interrupts CORE`).
     """
     cores = shares_by_core(case.segment)
+    waited_ns = last_long_delays(case.segment, case.limit("softirq-starved.delay_seconds"))
+    free = _Free.of(cores)
     in_user_space = []
     for core, intervals in sorted(cores.items()):
-        others = [shares for other in cores if other != core for shares in cores[other]]
         for run in find_runs(case, core, intervals):
             if run.mean("kernel") >= case.limit("core-saturated.kernel_ratio"):
-                yield _in_kernel(case, run, others)
+                harmed = waited_ns.get(core, 0) > run.begin_ns
+                yield _in_kernel(case, run, free.of_others(core), harmed=harmed)
             elif run.mean("steal") >= run.mean("user"):
                 yield _stolen(case, run)
             else:
@@ -123,16 +125,32 @@ def _long_enough(core: int, intervals: list[Shares], enough: float) -> Iterator[
         yield run
 
 
-def _in_kernel(case: Case, run: Run, others: list[Shares]) -> Finding:
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """How much of all seconds was free: the sum and the number by core."""
+
+    by_core: Mapping[int, tuple[float, int]]
+    total: float
+    seconds: int
+
+    @classmethod
+    def of(cls, cores: Mapping[int, list[Shares]]) -> _Free:
+        by_core = {core: (sum(one.free for one in shares), len(shares)) for core, shares in cores.items()}
+        return cls(by_core, sum(free for free, _ in by_core.values()), sum(n for _, n in by_core.values()))
+
+    def of_others(self, core: int) -> float | None:
+        """The share of the other cores; None where there is no other."""
+        own, seconds = self.by_core[core]
+        return (self.total - own) / (self.seconds - seconds) if self.seconds > seconds else None
+
+
+def _in_kernel(case: Case, run: Run, others_free: float | None, *, harmed: bool) -> Finding:
     evidence = [*_time_evidence(case, run), *_busiest(case.segment, run), *_waiting(case.segment, run)]
     served = [queue.name for queue in case.segment.last(NIC_QUEUES) or () if queue.cores == (run.core,)]
     if served:
         evidence.append(Evidence("serves", ", ".join(served), "", "/proc/irq/*/effective_affinity_list"))
-    if others:
-        free = sum(shares.free for shares in others) / len(others)
-        evidence.append(Evidence("free share of the other cores", round(free, 3), "ratio", WHERE))
-    starved = [delay for delay in longest_delays(case.segment, run.begin_ns) if delay.thread.core == run.core]
-    harmed = any(delay.seconds >= case.limit("softirq-starved.delay_seconds") for delay in starved)
+    if others_free is not None:
+        evidence.append(Evidence("free share of the other cores", round(others_free, 3), "ratio", WHERE))
     advice = [
         f"see which kernel function it is: perf record -C {run.core} -g -- sleep 5; perf report --no-children"
     ]

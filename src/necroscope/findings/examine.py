@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.detector import Case, Detector
 from necroscope.findings.kernel_log_events import find_events
@@ -18,10 +21,16 @@ RUNNING = "look at the running machine"
 def examine(segment: Segment, thresholds: Thresholds) -> Examination:
     """What is wrong in a segment, and what could not be told."""
     case = Case(segment, find_events(segment), thresholds)
+    return replace(ask(DETECTORS, case), seen=tuple(seen(segment)))
+
+
+def ask(detectors: Sequence[Detector], case: Case) -> Examination:
+    """What some detectors say of a case, and what they could not tell; nothing that was seen besides."""
+    segment, thresholds = case.segment, case.thresholds
     findings: list[Finding] = []
-    not_checked = missing_sources(segment)
+    not_checked = missing_sources(segment, detectors)
     checked = []
-    for detector in DETECTORS:
+    for detector in detectors:
         if not _has_enough(segment, detector):
             continue
         if too_short := _too_short(segment, detector, thresholds):
@@ -33,7 +42,7 @@ def examine(segment: Segment, thresholds: Thresholds) -> Examination:
         except Exception as error:  # noqa: BLE001 - one broken detector must not silence the others
             not_checked.append(_broken(detector, error))
     findings.sort(key=lambda finding: finding.severity.rank)
-    return Examination(tuple(findings), case.events, tuple(seen(segment)), tuple(not_checked), tuple(checked))
+    return Examination(tuple(findings), case.events, (), tuple(not_checked), tuple(checked))
 
 
 def _has_enough(segment: Segment, detector: Detector) -> bool:
@@ -49,11 +58,11 @@ def _too_short(segment: Segment, detector: Detector, thresholds: Thresholds) -> 
     return NotChecked(detector.id, reason, f"-d {max(needed + 2, 5):g}s or longer", (detector.id,))
 
 
-def missing_sources(segment: Segment) -> list[NotChecked]:
+def missing_sources(segment: Segment, detectors: Sequence[Detector] = DETECTORS) -> list[NotChecked]:
     """Every source that gave too little, with the detectors that would have looked at it."""
     missing = []
     for source in SOURCES:
-        lookers = [detector for detector in DETECTORS if source in (*detector.needs, *detector.uses)]
+        lookers = [detector for detector in detectors if source in (*detector.needs, *detector.uses)]
         affects = tuple(detector.id for detector in lookers)
         needed = max(
             (detector.readings_needed for detector in lookers if source in detector.needs), default=1

@@ -44,6 +44,7 @@ class Rule:
     phase: str
     cause: str  # device, network, planned; empty: not said, a starved core among others
     since: str
+    starved: bool  # the line itself says that the core did not run the queue's NAPI
 
 
 @cache
@@ -60,6 +61,7 @@ def kernel_log_rules() -> tuple[Rule, ...]:
             phase=row.get("phase", ""),
             cause=row.get("cause", ""),
             since=row.get("since", ""),
+            starved=row.get("starved", False),
         )
         for name, row in tables.items()
     )

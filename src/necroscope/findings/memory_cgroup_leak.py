@@ -8,7 +8,7 @@ from necroscope.findings.cgroup_leaks import groups_by_owner
 from necroscope.findings.detector import Case, detector
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import CLEAN_BEFORE_REMOVAL
-from necroscope.recording.segment import Step
+from necroscope.recording.segment import Segment, Step
 from necroscope.sources.cgroup_ledger import (
     CGROUP_LEDGER,
     SETTLED_SECONDS,
@@ -39,7 +39,7 @@ def memory_cgroup_leak(case: Case) -> Iterator[Finding]:
     To do: find out why the owner comes and goes: unit-crash-loop, or `journalctl -u UNIT`. If nothing needs
     it: `necroscope fix disable-unit UNIT`. Then free what is left: `necroscope fix purge-zombies`.
     """
-    span = case.segment.span(CGROUP_LEDGER)
+    span = _span(case.segment)
     if span is None:
         return
     before = groups_by_owner(span.before.value)
@@ -49,6 +49,13 @@ def memory_cgroup_leak(case: Case) -> Iterator[Finding]:
             # Zombies are counted 3 s late: over a short look their rise alone would be too slow a leak.
             rise = max(leaked(groups) - leaked(before.get(owner, ())), rise)
             yield _finding(case, span, owner, groups, rise)
+
+
+def _span(segment: Segment) -> Step[CgroupLedger] | None:
+    """The first and the last reading of the newest ledger: that of another recorder counts from another 0."""
+    series = segment.series(CGROUP_LEDGER)
+    newest = [timed for timed in series if timed.value.began_ns == series[-1].value.began_ns]
+    return Step(newest[0], newest[-1]) if len(newest) > 1 else None
 
 
 def _finding(

@@ -131,7 +131,8 @@ def _severity(case: Case, device: str, trouble: list[Event]) -> Severity:
 def _was_starved(case: Case, event: Event) -> bool:
     """Scheduled is not enough: NAPI must have waited for nearly as long as the driver does."""
     waited = event.stall_seconds or 0
-    return bool(event.napi_scheduled) and waited >= case.limit("nic-reset.starved_seconds")
+    scheduled = bool(event.napi_scheduled) and waited >= case.limit("nic-reset.starved_seconds")
+    return scheduled or rule_of(event).starved
 
 
 def _is_present(case: Case, device: str) -> bool:

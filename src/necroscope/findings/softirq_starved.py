@@ -47,24 +47,32 @@ def softirq_starved(case: Case) -> Iterator[Finding]:
     To do: look at core-saturated for the same core; long kernel work there is the usual cause. As a
     stop-gap only: `necroscope fix move-interrupts CORE`.
     """
-    for delay in longest_delays(case.segment, case.segment.begin_ns):
+    for delay in longest_delays(case.segment):
         if delay.seconds >= case.limit("softirq-starved.delay_seconds"):
             yield _delayed(case, delay)
     yield from _standing_still(case)
 
 
-def longest_delays(segment: Segment, since_ns: int) -> list[Delay]:
-    """The longest delay of every softirq thread between two readings after some time, the worst first."""
+def longest_delays(segment: Segment) -> list[Delay]:
+    """The longest delay of every softirq thread between two readings, the worst first."""
     worst: dict[int, Delay] = {}
+    for delay in _delays(segment):
+        if delay.thread.pid not in worst or delay.seconds > worst[delay.thread.pid].seconds:
+            worst[delay.thread.pid] = delay
+    return sorted(worst.values(), key=lambda delay: -delay.seconds)
+
+
+def last_long_delays(segment: Segment, least_seconds: float) -> dict[int | None, int]:
+    """When the softirq thread of a core was last kept waiting for so long, by core."""
+    return {delay.thread.core: delay.time_ns for delay in _delays(segment) if delay.seconds >= least_seconds}
+
+
+def _delays(segment: Segment) -> Iterator[Delay]:
     for step in segment.steps(SOFTIRQ_THREADS):
-        if step.after.time_ns <= since_ns:
-            continue
         before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
         for thread in step.after.value:
-            seconds = (thread.run_delay_ns - before.get(thread.pid, thread.run_delay_ns)) / 1e9
-            if thread.pid not in worst or seconds > worst[thread.pid].seconds:
-                worst[thread.pid] = Delay(seconds, thread, step.after.time_ns)
-    return sorted(worst.values(), key=lambda delay: -delay.seconds)
+            delay_ns = thread.run_delay_ns - before.get(thread.pid, thread.run_delay_ns)
+            yield Delay(delay_ns / 1e9, thread, step.after.time_ns)
 
 
 def _delayed(case: Case, delay: Delay) -> Finding:

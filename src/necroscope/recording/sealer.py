@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from necroscope.recording.child import Child, Ended
 
@@ -32,6 +33,7 @@ class Sealer:
         self.store_bytes = 0
         self.cpu_seconds = 0.0
         self.error = ""
+        self._answer: Mapping[str, Any] | None = None
         self._queue: deque[_Waiting] = deque()
         self._child = Child()
 
@@ -44,6 +46,11 @@ class Sealer:
     def child_pid(self) -> int | None:
         """The child at work."""
         return self._child.pid
+
+    def answer(self) -> Mapping[str, Any] | None:
+        """What the last child that succeeded said, once; None: nothing new."""
+        answer, self._answer = self._answer, None
+        return answer
 
     def add(self, folder: Path) -> None:
         """Seal this segment when its turn comes."""
@@ -86,6 +93,7 @@ class Sealer:
             self._queue.popleft()
             self.sealed += 1
             self.error = ""
+            self._answer = ended.document
         else:
             self._put_off(ended.why("sealing"))
 
