@@ -15,7 +15,11 @@ from necroscope.exporter.exposition import render
 from necroscope.exporter.families import FAMILIES
 from necroscope.exporter.meter import Meter
 from necroscope.model.event import Event
-from necroscope.recording.status import OwnCost, ShipStatus, Status
+from necroscope.model.finding import Severity
+from necroscope.model.node_state import ActiveFinding, NodeState
+from necroscope.recording.segment import Moment
+from necroscope.recording.status import KubernetesStatus, OwnCost, ShipStatus, Status
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
@@ -43,6 +47,18 @@ STATUS = Status(
     gap_seconds=1.25e-7,
     costs=(OwnCost("recorder", 1.5, 40 << 20), OwnCost("perf", 0.25, 14 << 20)),
     ship=ShipStatus(sent=7, given_up=2, failures=1, waiting=3, last_success_us=1_776_247_331_500_000),
+    kubernetes=KubernetesStatus(ok=5, refused=1, failed=2, last_success_us=1_776_247_331_500_000),
+)
+
+
+STATE = NodeState(
+    examined_utc_ns=1_776_247_331_500_000_000,
+    findings=(ActiveFinding("core-saturated", Severity.WARNING, "core 3", "3"),),
+    checked=("core-saturated", "nic-reset"),
+    not_checked=(("unit-crash-loop", "no systemd"),),
+)
+LEDGER = CgroupLedger(
+    0, 0, 0, 0, 2, 2, (LedgerGroup(f"/{NASTY}.service", "", "", "", "", "", 2, 2, 0, 2, 2, ""),), (), ()
 )
 
 
@@ -61,11 +77,16 @@ def full_meter() -> Meter:
             KERNEL_LOG: [kernel_log()] * 2,
             NIC_TIMEOUTS: [(QueueTimeouts("eth0", "ena", 0, 1),)] * 2,
             MEMORY_CGROUPS: [MemoryCgroups(count, (), None)] * 2,
+            CGROUP_LEDGER: [LEDGER] * 2,
         }
     )
     meter = Meter(kernel_ratio=0.7, busy_ratio=0.95, per_core=True)
     meter.observe(segment.moments[0], ())
     meter.observe(segment.moments[1], [Event("nic-reset", BEGIN_NS, "", "", device=NASTY)])
+    for seconds in range(2, 100):
+        cgroups = {MEMORY_CGROUPS.id: segment.moments[1].readings[MEMORY_CGROUPS.id]}
+        meter.observe(Moment(BEGIN_NS + seconds * 10**9, cgroups, {}))
+    meter.take_state(STATE)
     return meter
 
 
@@ -80,7 +101,12 @@ def test_every_family_is_rendered_as_it_is_declared() -> None:
 def test_label_values_come_back_as_they_were() -> None:
     families = parse(render(full_meter(), STATUS))
     assert families["necroscope_unit_restarts_by_unit_total"].values == {(NASTY,): 1}
-    assert families["necroscope_nic_resets_total"].values == {("eth0", "ena"): 0, (NASTY, ""): 1}
+    resets = families["necroscope_nic_resets_total"].values
+    assert {labels[:2] for labels in resets} == {("eth0", "ena"), (NASTY, "")}
+    assert families["necroscope_memory_cgroup_zombies_by_owner"].values == {
+        (f"{NASTY}.service",): 2,
+        ("other",): 0,
+    }
     assert families["necroscope_build_info"].values == {(__version__,): 1}
 
 
@@ -97,6 +123,19 @@ def test_the_recorder_itself() -> None:
     }
     assert (shipped.pop("seconds_since_success") or 0) > 0
     assert shipped == {"waiting_parts": 3, "sent_parts_total": 7, "dropped_parts_total": 2, "errors_total": 1}
+
+
+def test_reports_to_the_cluster_by_what_became_of_them() -> None:
+    families = parse(render(full_meter(), STATUS))
+    assert families["necroscope_kubernetes_reports_total"].values == {
+        ("ok",): 5,
+        ("refused",): 1,
+        ("failed",): 2,
+    }
+    assert families["necroscope_kubernetes_seconds_since_success"].values[()] > 0
+    assert "necroscope_kubernetes_" not in render(full_meter(), replace(STATUS, kubernetes=None))
+    never = parse(render(full_meter(), replace(STATUS, kubernetes=KubernetesStatus())))
+    assert "necroscope_kubernetes_seconds_since_success" not in never
 
 
 def test_what_is_not_shipped_has_no_series() -> None:

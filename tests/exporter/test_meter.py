@@ -10,10 +10,13 @@ import pytest
 
 from necroscope.exporter.meter import Meter
 from necroscope.exporter.nic_meter import MOST_DEVICES
+from necroscope.exporter.reset_reason import REASONS
 from necroscope.model.event import EVENT_KINDS, Event
+from necroscope.model.finding import Severity
+from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.reading import Absence, Reading
 from necroscope.recording.core_shares import shares_by_core
-from necroscope.recording.segment import Segment
+from necroscope.recording.segment import Moment, Segment
 from necroscope.sources.cores import CORES, Cores
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
@@ -32,6 +35,8 @@ def observed(segment: Segment, events: Sequence[Event] = (), *, per_core: bool =
     for moment in segment.moments[:-1]:
         meter.observe(moment, ())
     meter.observe(segment.moments[-1], events)
+    last_ns = max((event.time_ns for event in events), default=0)
+    meter.observe(Moment(max(last_ns + 3 * 10**9, segment.end_ns), {}, {}))  # what a reset's reason waits for
     return meter
 
 
@@ -41,6 +46,14 @@ def values(meter: Meter, family: str) -> dict[tuple[str, ...], float]:
 
 def value(meter: Meter, family: str) -> float:
     return values(meter, family)[()]
+
+
+def resets(meter: Meter) -> dict[tuple[str, ...], float]:
+    """By device and driver, for whatever reason; every reason must be there."""
+    by_reason = values(meter, RESETS)
+    nics = {labels[:2] for labels in by_reason}
+    assert set(by_reason) == {(*nic, reason) for nic in nics for reason in REASONS}
+    return {nic: sum(by_reason[(*nic, reason)] for reason in REASONS) for nic in nics}
 
 
 def unit(name: str, restarts: int | None) -> Unit:
@@ -74,6 +87,9 @@ def test_the_fullest_core_of_the_last_second_as_recorded_shares_have_it() -> Non
     for what in ("kernel", "busy", "softirq", "steal"):
         most = max(getattr(shares, what) for shares in last)
         assert value(meter, f"necroscope_core_{what}_ratio_max") == pytest.approx(most)
+    mean = sum(shares.busy for shares in last) / len(last)
+    assert value(meter, "necroscope_core_busy_ratio_mean") == pytest.approx(mean)
+    assert value(meter, "necroscope_core_busiest") == 0
 
 
 def test_one_reading_of_the_cores_has_no_rate_and_zero_seconds() -> None:
@@ -155,7 +171,7 @@ def test_memory_cgroups_by_state() -> None:
 def test_the_lines_of_one_reset_count_once() -> None:
     queues = (QueueTimeouts("eth0", "ena", 0, 2), QueueTimeouts("eth0", "ena", 1, 3))
     segment = segment_of({NIC_TIMEOUTS: [queues], KERNEL_LOG: [kernel_log()]})
-    assert values(observed(segment), RESETS) == {("eth0", "ena"): 0}
+    assert resets(observed(segment)) == {("eth0", "ena"): 0}
     events = [
         *(reset(1), reset(1.1), reset(1.2, "reset"), reset(2, "done")),
         *(reset(5), reset(6, "failed"), reset(7, "reset", driver="")),
@@ -164,7 +180,7 @@ def test_the_lines_of_one_reset_count_once() -> None:
         replace(reset(5, device="eth1"), sequence=2),  # of the same instant
     ]
     meter = observed(segment, events)
-    assert values(meter, RESETS) == {("eth0", "ena"): 3, ("eth1", "ena"): 1}
+    assert resets(meter) == {("eth0", "ena"): 3, ("eth1", "ena"): 1}
     assert values(meter, "necroscope_nic_timeouts_total") == {("eth0", "ena"): 5}
     assert values(meter, "necroscope_events_total")[("nic-reset",)] == 11
 
@@ -186,10 +202,10 @@ def test_resets_are_unknown_without_the_kernel_log() -> None:
 
 def test_made_up_devices_do_not_make_series_without_end() -> None:
     events = [reset(n * 60, device=f"eth{n}") for n in range(1000)]
-    resets = values(observed(segment_of({KERNEL_LOG: [kernel_log()]}), events), RESETS)
-    assert len(resets) == MOST_DEVICES + 1
-    assert sum(resets.values()) == 1000
-    assert resets[("other", "")] == 1000 - MOST_DEVICES
+    counted = resets(observed(segment_of({KERNEL_LOG: [kernel_log()]}), events))
+    assert len(counted) == MOST_DEVICES + 1
+    assert sum(counted.values()) == 1000
+    assert counted[("other", "")] == 1000 - MOST_DEVICES
 
 
 def test_every_kind_of_event_is_there_and_history_is_not_counted() -> None:
@@ -234,3 +250,48 @@ def test_sources_and_what_they_cost() -> None:
     assert values(meter, "necroscope_source_up") == {("cores", ""): 1, ("units", "not_permitted"): 0}
     cost = values(meter, "necroscope_source_read_seconds_total")
     assert cost == {("cores",): pytest.approx(5e-6), ("units",): pytest.approx(2e-6)}
+
+
+def test_the_busiest_core_of_the_last_second() -> None:
+    cores = core_seconds(["user", "idle"], ["idle", "user=60,idle=40"], ["idle", "iowait"])
+    assert value(observed(segment_of({CORES: cores})), "necroscope_core_busiest") == 1
+    assert value(observed(segment_of({CORES: cores[:2]})), "necroscope_core_busiest") == 0
+    assert not values(observed(segment_of({CORES: cores[:1]})), "necroscope_core_busiest")
+
+
+def test_a_reset_has_the_strongest_reason_that_its_lines_give() -> None:
+    """The kernel's watchdog speaks first, and then the driver says why."""
+    watchdog = replace(reset(1), rule="netdev-watchdog")
+    starved = replace(reset(1.3), rule="ena-tx-queue-paused", napi_scheduled=True, stall_seconds=5.2)
+    begun = replace(reset(1.4, "reset"), rule="ena-resetting")
+    device = replace(reset(40), rule="ena-admin-queue-stopped")
+    meter = observed(segment_of({KERNEL_LOG: [kernel_log()]}), [watchdog, starved, begun, device])
+    assert {labels[2]: count for labels, count in values(meter, RESETS).items()} == {
+        "starvation": 1,
+        "device": 1,
+        "planned": 0,
+        "watchdog": 0,
+    }
+
+
+def test_a_reset_is_counted_when_its_reason_must_be_known_and_not_taken_back() -> None:
+    meter = observed(segment_of({KERNEL_LOG: [kernel_log()] * 2}))
+    late = replace(reset(4), rule="ena-napi-not-run")
+    reasons = []
+    for second, events in ((1, [reset(1)]), (2, []), (3, []), (4, [late]), (5, [])):
+        meter.observe(Moment(BEGIN_NS + second * 10**9, {}, {}), events)
+        reasons.append([labels[2] for labels, count in values(meter, RESETS).items() if count])
+    assert reasons == [[], [], ["watchdog"], ["watchdog"], ["watchdog"]]
+
+
+def test_findings_of_detectors_that_could_look() -> None:
+    meter = observed(segment_of({KERNEL_LOG: [kernel_log()]}))
+    assert not values(meter, "necroscope_findings_active")
+    found = [ActiveFinding("nic-reset", Severity.CRITICAL, "eth0", core) for core in ("3", "4")]
+    checked, not_checked = ("nic-reset", "kernel-stall"), (("unit-crash-loop", "no systemd"),)
+    meter.take_state(NodeState(5_500_000_000, tuple(found), checked, not_checked))
+    expected = {(id, severity.value): 0 for id in checked for severity in Severity}
+    assert values(meter, "necroscope_findings_active") == expected | {("nic-reset", "critical"): 2}
+    assert value(meter, "necroscope_findings_examined_timestamp_seconds") == 5.5
+    meter.take_state(None)
+    assert not values(meter, "necroscope_findings_active"), "no 0 that looks healthy"

@@ -37,6 +37,8 @@ class CoreMeter:
     _cores: int = 0
     _saturated_now: int = 0
     _most: tuple[float, float, float, float] | None = None  # kernel, busy, softirq, steal
+    _mean_busy: float = 0.0
+    _busiest: int = 0  # the core of the largest busy share; of several alike the first
 
     def observe(self, time_ns: int, cores: Cores) -> None:
         """Take the counters of a moment."""
@@ -54,6 +56,7 @@ class CoreMeter:
     def _compare(self, ticks: dict[int, Ticks], seconds: float) -> None:
         shares = []
         saturated = 0
+        most_busy = -1.0
         for core, now in ticks.items():
             before = self._before.get(core)
             if before is None:
@@ -67,6 +70,8 @@ class CoreMeter:
             user, nice, system, idle, iowait, irq, softirq, steal = used
             kernel, busy = (system + irq + softirq) / total, 1 - (idle + iowait) / total
             shares.append((kernel, busy, softirq / total, steal / total))
+            if busy > most_busy:
+                most_busy, self._busiest = busy, core
             if kernel >= self.kernel_ratio:
                 mode = "kernel"
             elif busy >= self.busy_ratio:
@@ -79,6 +84,7 @@ class CoreMeter:
         if shares:
             kernels, busies, softirqs, steals = zip(*shares, strict=True)
             self._most = (max(kernels), max(busies), max(softirqs), max(steals))
+            self._mean_busy = sum(busies) / len(busies)
         else:
             self._most = None
 
@@ -99,6 +105,8 @@ class CoreMeter:
         if self._most:
             for what, share in zip(("kernel", "busy", "softirq", "steal"), self._most, strict=True):
                 yield Sample(f"necroscope_core_{what}_ratio_max", (), share)
+            yield Sample("necroscope_core_busy_ratio_mean", (), self._mean_busy)
+            yield Sample("necroscope_core_busiest", (), self._busiest)
             yield Sample("necroscope_cores_saturated", (), self._saturated_now)
         for core, ticks in self._never_less.items() if self.per_core else ():
             for mode, count in zip(MODES, ticks, strict=True):

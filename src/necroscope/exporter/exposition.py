@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from necroscope import __version__
 from necroscope.exporter.families import FAMILIES, Family, Sample
 from necroscope.exporter.meter import Meter
-from necroscope.recording.status import ShipStatus, Status
+from necroscope.recording.status import KubernetesStatus, ShipStatus, Status
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
@@ -48,6 +48,8 @@ def status_samples(status: Status) -> Iterator[Sample]:
         yield Sample(f"necroscope_{name}", (), value)
     if status.ship:
         yield from _ship_samples(status.ship)
+    if status.kubernetes:
+        yield from _kubernetes_samples(status.kubernetes)
     for cost in status.costs:
         yield Sample("necroscope_own_cpu_seconds_total", (cost.part,), cost.cpu_seconds)
         yield Sample("necroscope_own_resident_bytes", (cost.part,), cost.resident_bytes)
@@ -59,9 +61,18 @@ def _ship_samples(ship: ShipStatus) -> Iterator[Sample]:
     yield Sample("necroscope_ship_dropped_parts_total", (), ship.given_up)
     yield Sample("necroscope_ship_errors_total", (), ship.failures)
     if ship.last_success_us:
-        yield Sample(
-            "necroscope_ship_seconds_since_success", (), max(time.time() - ship.last_success_us / 1e6, 0.0)
-        )
+        yield Sample("necroscope_ship_seconds_since_success", (), _seconds_since(ship.last_success_us))
+
+
+def _kubernetes_samples(told: KubernetesStatus) -> Iterator[Sample]:
+    for result, count in (("ok", told.ok), ("refused", told.refused), ("failed", told.failed)):
+        yield Sample("necroscope_kubernetes_reports_total", (result,), count)
+    if told.last_success_us:
+        yield Sample("necroscope_kubernetes_seconds_since_success", (), _seconds_since(told.last_success_us))
+
+
+def _seconds_since(utc_us: int) -> float:
+    return max(time.time() - utc_us / 1e6, 0.0)
 
 
 def _head(family: Family) -> str:

@@ -48,6 +48,12 @@ FAMILIES: tuple[Family, ...] = (
         "gauge",
         "The largest share of the last second that the hypervisor took from one core.",
     ),
+    Family(
+        "necroscope_core_busy_ratio_mean",
+        "gauge",
+        "The share of the last second that cores were busy, averaged over all: what most dashboards show.",
+    ),
+    Family("necroscope_core_busiest", "gauge", "The number of the core that was busiest in the last second."),
     Family("necroscope_cores_saturated", "gauge", "Cores that were saturated in the last second."),
     Family(
         "necroscope_core_saturated_seconds_total",
@@ -68,6 +74,23 @@ FAMILIES: tuple[Family, ...] = (
         ("hierarchy", "state"),
     ),
     Family(
+        "necroscope_memory_cgroups_tracked",
+        "gauge",
+        "All memory cgroups that the kernel keeps, in use or not.",
+        ("hierarchy",),
+    ),
+    Family(
+        "necroscope_memory_cgroup_zombie_growth_per_second",
+        "gauge",
+        "How fast zombies became more in the last 10 minutes; negative where they became fewer.",
+    ),
+    Family(
+        "necroscope_memory_cgroup_zombies_by_owner",
+        "gauge",
+        "Zombies that came up while we recorded, by owner: the 20 owners with most, and the rest as `other`.",
+        ("owner",),
+    ),
+    Family(
         "necroscope_softirq_delay_seconds_total",
         "counter",
         "Time that softirq threads were runnable but did not run, all threads together.",
@@ -86,8 +109,8 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "necroscope_nic_resets_total",
         "counter",
-        "Stalls and resets that the kernel log tells of; the lines of one episode count once.",
-        ("device", "driver"),
+        "Stalls and resets that the kernel log tells of, by reason; the lines of one episode count once.",
+        ("device", "driver", "reason"),
     ),
     Family("necroscope_events_total", "counter", "Events since the recorder began.", ("kind",)),
     Family("necroscope_unit_restarts_total", "counter", "Automatic restarts of all systemd services."),
@@ -96,6 +119,17 @@ FAMILIES: tuple[Family, ...] = (
         "counter",
         "The same by unit: the first 20 units that restarted, and all later ones as `other`.",
         ("unit",),
+    ),
+    Family(
+        "necroscope_findings_active",
+        "gauge",
+        "Findings that stood in the last 10 minutes recorded, of every detector that could look.",
+        ("finding", "severity"),
+    ),
+    Family(
+        "necroscope_findings_examined_timestamp_seconds",
+        "gauge",
+        "The end of the time that was examined for findings, since the epoch.",
     ),
     # What we see of it.
     Family(
@@ -125,6 +159,13 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "necroscope_ship_seconds_since_success", "gauge", "Since all that was recorded had arrived there."
     ),
+    Family(
+        "necroscope_kubernetes_reports_total",
+        "counter",
+        "Reports to the Kubernetes API server, by what became of them.",
+        ("result",),
+    ),
+    Family("necroscope_kubernetes_seconds_since_success", "gauge", "Since it was last told how the node is."),
     Family(
         "necroscope_own_cpu_seconds_total", "counter", "CPU time of each part of the recorder.", ("part",)
     ),

@@ -1,0 +1,68 @@
+"""The metrics as a file that node_exporter's textfile collector reads, written from a thread of its own.
+
+A disk that hangs holds up the thread, and not the recorder. Whoever reads the file meets all of it: it is
+written beside and renamed. It goes when the recorder ends, so that no old number is taken for a new one; one
+that is killed leaves it, and its age is in `node_textfile_mtime_seconds`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+EVERY_SECONDS = 15.0
+FIRST_SECONDS = 2.0  # after the start, when there is hardly anything to say
+END_SECONDS = 5.0  # for the last thing the thread does: to remove the file
+MODE = 0o644  # node_exporter has a user of its own
+
+
+class Textfile:
+    """Written at once, soon again, and then every so often. OSError where it cannot be at the start."""
+
+    def __init__(self, path: Path, render: Callable[[], str], every_seconds: float = EVERY_SECONDS) -> None:
+        self.error = ""  # why it cannot be written now
+        self._path = path
+        self._partial = path.with_name(f".{path.name}.partial")  # the collector reads *.prom only
+        self._render = render
+        self._every_seconds = every_seconds
+        self._ending = threading.Event()
+        self._write()
+        self._thread = threading.Thread(target=self._run, name="textfile", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Remove the file, if the disk lets us in time."""
+        self._ending.set()
+        self._thread.join(END_SECONDS)
+
+    def _run(self) -> None:
+        pause = min(FIRST_SECONDS, self._every_seconds)
+        while not self._ending.wait(pause):
+            pause = self._every_seconds
+            try:
+                self._write()
+                self.error = ""
+            except OSError as error:
+                self.error = f"{self._path}: {error.strerror}"
+        with suppress(OSError):
+            self._path.unlink()
+
+    def _write(self) -> None:
+        text = self._render().encode()
+        with suppress(FileNotFoundError):
+            self._partial.unlink()  # of one that was killed
+        # Never through a link: the folder may belong to node_exporter's user, and we may be root.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self._partial, flags, MODE)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                os.fchmod(descriptor, MODE)  # whatever the umask is
+                file.write(text)
+            self._partial.replace(self._path)
+        except OSError:
+            with suppress(OSError):
+                self._partial.unlink()
+            raise
