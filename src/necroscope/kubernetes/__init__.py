@@ -1,0 +1,1 @@
+"""Kubernetes: what this node tells the cluster it is in."""
