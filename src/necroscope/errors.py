@@ -222,6 +222,26 @@ class ClusterError(NecroscopeError):
     exit_code = 3
 
 
+class NotReportedError(NecroscopeError):
+    """The Kubernetes API server cannot be told how this node is: it is away, too busy, or fails.
+
+    The message says which. What there is to tell is kept and told later; the recording goes on.
+    """
+
+    slug = "kubernetes-away"
+    exit_code = 3
+
+
+class ReportRefusedError(NecroscopeError):
+    """The Kubernetes API server does not let us report: the token, rights, a policy or the node's name.
+
+    The message has its own words, and the hint what to mend. It is tried again every few minutes.
+    """
+
+    slug = "kubernetes-refused"
+    exit_code = 3
+
+
 ERRORS: dict[str, type[NecroscopeError]] = {
     error.slug: error
     for error in (
@@ -247,5 +267,7 @@ ERRORS: dict[str, type[NecroscopeError]] = {
         NotInstalledError,
         PlaceError,
         ClusterError,
+        NotReportedError,
+        ReportRefusedError,
     )
 }

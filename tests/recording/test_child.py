@@ -49,3 +49,12 @@ def test_one_that_is_killed() -> None:
 def test_a_command_that_is_not_there() -> None:
     with pytest.raises(OSError, match="No such file"):
         Child().start(["/no/such/command"])
+
+
+def test_one_that_is_given_something_to_read() -> None:
+    child = Child()
+    content = b"x" * (1 << 20)  # more than a pipe takes
+    child.start(["sh", "-c", """printf '{"bytes": %d}' $(wc -c)"""], content)
+    child.wait(10)
+    assert child.ended() == Ended(0, {"bytes": 1 << 20})
+    assert run("cat") == Ended(0, {}), "else there is nothing to read"

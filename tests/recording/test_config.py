@@ -8,7 +8,13 @@ import pytest
 
 from necroscope.errors import ConfigError
 from necroscope.recording import config
-from necroscope.recording.config import RecordSettings, load_record_settings, read_config
+from necroscope.recording.config import (
+    KubernetesSettings,
+    RecordSettings,
+    load_kubernetes_settings,
+    load_record_settings,
+    read_config,
+)
 from necroscope.recording.retention import Budget
 
 
@@ -38,6 +44,7 @@ def test_every_setting_is_understood(tmp_path: Path) -> None:
     kept_budget = "512MiB"
     age = "3d"
     listen = "127.0.0.1:9464"
+    textfile = "/var/lib/prometheus/node-exporter/necroscope.prom"
     [thresholds.core-saturated]
     seconds = 5
     """
@@ -46,7 +53,28 @@ def test_every_setting_is_understood(tmp_path: Path) -> None:
         rate=199,
         budget=Budget(4 << 30, 512 << 20, 3 * 86400.0),
         listen="127.0.0.1:9464",
+        textfile="/var/lib/prometheus/node-exporter/necroscope.prom",
     )
+
+
+def test_every_setting_about_the_cluster_is_understood(tmp_path: Path) -> None:
+    text = """
+    [kubernetes]
+    report = true
+    address = "https://10.0.0.1:6443"
+    token_file = "/t"
+    ca_file = "/c"
+    node = "node-a"
+    every = "1m"
+    """
+    wanted = KubernetesSettings(True, "https://10.0.0.1:6443", "/t", "/c", "node-a", 60.0)
+    path = write(tmp_path, text)
+    assert load_kubernetes_settings(path, {"report": None}) == wanted
+    assert load_kubernetes_settings(path, {"node": "node-b"}).node == "node-b"
+    assert load_kubernetes_settings(write(tmp_path, ""), {"report": True}) == KubernetesSettings(report=True)
+    for wrong in ("report = 1", "every = '1s'", "node = ''", "token = 'x'"):
+        with pytest.raises(ConfigError):
+            load_kubernetes_settings(write(tmp_path, f"[kubernetes]\n{wrong}"), {})
 
 
 def test_plain_numbers_are_seconds_and_bytes(tmp_path: Path) -> None:
@@ -85,6 +113,8 @@ def test_the_command_line_has_the_last_word(tmp_path: Path) -> None:
         ('kept_budget = "x"', "record.kept_budget: 'x'"),
         ('age = "old"', "record.age: 'old' is not a duration"),
         ("age = false", "record.age: 'False'"),
+        ('textfile = "a.txt"', "record.textfile: 'a.txt' does not end in .prom"),
+        ('textfile = "/folder/.prom"', "record.textfile: '/folder/.prom'"),
         ("colour = 5", "there is no setting 'record.colour'"),
     ],
 )

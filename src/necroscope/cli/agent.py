@@ -5,32 +5,33 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from necroscope.cli.agent_findings import AgentFindings
+from necroscope.cli.agent_kubernetes import AgentKubernetes
+from necroscope.cli.agent_metrics import AgentMetrics
 from necroscope.cli.agent_shipping import AgentShipping
 from necroscope.cli.signals import Asked
-from necroscope.errors import NecroscopeError, UsageError
-from necroscope.exporter.exposition import render
-from necroscope.exporter.meter import Meter
+from necroscope.errors import NecroscopeError
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.findings.watch import Watch
 from necroscope.model.event import Event
 from necroscope.model.labels import Labels
+from necroscope.model.node_state import NodeState
 from necroscope.profiles.capture import Capture
 from necroscope.profiles.flight_capture import FlightCapture
 from necroscope.profiles.kallsyms import save_kallsyms
 from necroscope.profiles.recovery import recover_captures
 from necroscope.profiles.segment_capture import SegmentCapture
 from necroscope.recording.bell import Bell
-from necroscope.recording.config import FleetSettings, RecordSettings
+from necroscope.recording.config import FleetSettings, KubernetesSettings, RecordSettings
 from necroscope.recording.flight import FlightMemory
 from necroscope.recording.log_clock import LogClock
 from necroscope.recording.look_back import look_back
 from necroscope.recording.output import Output, Profiler, Workshop
-from necroscope.recording.quantities import parse_address
 from necroscope.recording.recorder import Parts, Recorder
 from necroscope.recording.retention import make_room
 from necroscope.recording.rolling import RollingSegments
@@ -62,6 +63,7 @@ class Orders:
     perf: str
     say: Callable[[str], None]  # tells a person
     fleet: Callable[[], FleetSettings] = FleetSettings  # the same; by itself nothing is shipped
+    kubernetes: Callable[[], KubernetesSettings] = KubernetesSettings  # and nothing is reported
 
 
 class Agent:
@@ -74,16 +76,16 @@ class Agent:
         self._rate = self._settings.rate  # of the perf that runs
         thresholds = load_thresholds(orders.config)
         self._watch = Watch(thresholds)
-        self._meter = Meter(
-            kernel_ratio=thresholds["core-saturated.kernel_ratio"],
-            busy_ratio=thresholds["core-saturated.busy_ratio"],
-        )
+        self._metrics = AgentMetrics(thresholds, lambda: self.status)
+        self._findings = AgentFindings(self._take_state)
+        self._boot_id = orders.host.word("/proc/sys/kernel/random/boot_id")
         self._begin_utc_ns = time.time_ns()
         self._look_ns = 0
         self._profiling = ""  # how samples were taken last
         self._told: dict[str, str] = {}
         self._sealer = Sealer(self._seal_command())
         self._shipping = AgentShipping(orders.host, orders.store, orders.config, orders.fleet)
+        self._kubernetes = AgentKubernetes(orders.host, orders.store, orders.config, orders.kubernetes)
         # A flight's memory comes as one piece, which must not be given up.
         most_bytes = MOST_FLIGHT_BYTES if orders.flight else MOST_WAITING_BYTES
         self._writer = Writer(most_bytes, make_room=self._make_room)
@@ -100,9 +102,19 @@ class Agent:
         """What the samples have to do without."""
         return self._capture.left_out if self._capture else ()
 
+    @property
+    def node_state(self) -> NodeState | None:
+        """What is wrong with the node now; None: it is not known yet, or no longer."""
+        return self._findings.state
+
+    def _take_state(self, state: NodeState | None) -> None:
+        """A new state of the node, or that it is not known any more: all who tell of it hear it here."""
+        self._metrics.meter.take_state(state)
+        self._kubernetes.take_state(state)
+
     def run(self) -> Status:
         """Record until a signal, or as long as was asked for."""
-        with self._listening():
+        with self._metrics.told(self._settings, self._say):
             profiler = self._start_capture()
             first = self._recorder.first_moment()
             workshop = Workshop(self._folder, _labels(first), self._writer, self._sealer, profiler)
@@ -110,6 +122,7 @@ class Agent:
             self._output = kind(workshop, self._settings.segment_seconds)
             self._recorder.run(first, self._output, self._orders.seconds)
         self._bell.close()
+        self._kubernetes.finish()
         self._shipping.finish()
         # What the disk has not taken until now is lost.
         look = self._look()
@@ -148,6 +161,11 @@ class Agent:
         budget = self._settings.budget
         keep = ["--keep-perf-data"] if self._orders.keep_capture else []
         command = [sys.executable, "-m", "necroscope", "seal", "--json", *keep]
+        if not self._orders.host.is_own:
+            command += ["--root", str(self._orders.host.root)]
+        if self._boot_id and not self._orders.flight:  # whose dumps are not the last minutes
+            command += ["--examine", self._boot_id]
+            command += ["--config", str(self._orders.config)] if self._orders.config else []
         command += ["--store", str(self._orders.store), "--age", f"{budget.age_seconds:g}s"]
         return [*command, "--budget", str(budget.total_bytes), "--kept-budget", str(budget.kept_bytes)]
 
@@ -155,7 +173,7 @@ class Agent:
         make_room(self._folder, self._settings.budget, time.time_ns())
 
     def _observe(self, moment: Moment, events: Sequence[Event]) -> None:
-        self._meter.observe(moment, events)
+        self._metrics.meter.observe(moment, events)
         if moment.time_ns >= self._look_ns:
             self._look_ns = moment.time_ns + LOOK_EVERY_NS
             self.status = self._look()
@@ -163,7 +181,12 @@ class Agent:
             self._say(f"{event.kind}: {event.text}")
         self._tell("the store", self._writer.error)
         self._tell("sealing", self._sealer.error)
+        self._findings.tick(self._sealer.answer(), self._settings.segment_seconds)
+        self._tell("findings", self._findings.error)
+        self._tell("the textfile", self._metrics.textfile_error)
         self._shipping.tick(self._tell)
+        self._kubernetes.observe(moment, events)
+        self._kubernetes.tick(self.status, self._tell)
         if self._capture:
             self._tell("samples", self._capture.error)
             self._tell("left out of the samples", "; ".join(self._capture.left_out))
@@ -188,6 +211,7 @@ class Agent:
         try:
             settings, thresholds = self._orders.settings(), load_thresholds(self._orders.config)
             self._shipping.load()
+            self._kubernetes.load()
         except NecroscopeError as error:
             self._say(f"the configuration is not reloaded: {error.what}")
             return
@@ -197,12 +221,12 @@ class Agent:
         if settings.listen != self._settings.listen:
             self._say("the address for metrics is settled at the start: listen is not changed")
             settings = replace(settings, listen=self._settings.listen)
+        if settings.textfile != self._settings.textfile:
+            self._say("the file for metrics is settled at the start: textfile is not changed")
+            settings = replace(settings, textfile=self._settings.textfile)
         self._settings = settings
         self._watch.saturated.thresholds = thresholds
-        self._meter.set_limits(
-            kernel_ratio=thresholds["core-saturated.kernel_ratio"],
-            busy_ratio=thresholds["core-saturated.busy_ratio"],
-        )
+        self._metrics.set_limits(thresholds)
         if self._output:
             self._output.seconds = settings.segment_seconds
         self._sealer.command = self._seal_command()
@@ -218,6 +242,8 @@ class Agent:
         ]
         if shipper := self._shipping.shipper:
             costs.append(OwnCost("shipping", shipper.cpu_seconds, _resident_bytes(shipper.child_pid)))
+        if reporter := self._kubernetes.reporter:
+            costs.append(OwnCost("reporting", reporter.cpu_seconds, _resident_bytes(reporter.child_pid)))
         if capture:
             costs.append(OwnCost("perf", capture.cpu_seconds(), capture.resident_bytes()))
         return Status(
@@ -236,28 +262,10 @@ class Agent:
             gap_seconds=self._recorder.gap_seconds,
             costs=tuple(costs),
             sealing_error=sealer.error,
+            findings_error=self._findings.error,
             ship=self._shipping.status,
+            kubernetes=self._kubernetes.status,
         )
-
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        if not self._settings.listen:
-            yield
-            return
-        # Imported here: the standard library's HTTP takes 4 MB of a recorder that nobody scrapes.
-        from necroscope.exporter.server import MetricsServer
-
-        try:
-            address = parse_address(self._settings.listen)
-            server = MetricsServer(*address, lambda: render(self._meter, self.status))
-        except (ValueError, OSError) as error:
-            hint = "--listen HOST:PORT, as in 127.0.0.1:9464"
-            raise UsageError(f"cannot listen on {self._settings.listen}: {error}", hint=hint) from error
-        self._say(f"metrics on port {server.port}")
-        try:
-            yield
-        finally:
-            server.close()
 
 
 def _labels(first: Moment) -> Labels:

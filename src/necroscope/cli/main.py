@@ -39,6 +39,8 @@ VERBS = {
     "report": "the post-incident report: what happened, why, what was changed, whether it helped",
     "serve": "the page: what happened, in a browser; or one file of it, for a ticket",
     "fleet": "many hosts: where it concentrates, who is next, who did it, which jobs died of it, did it help",
+    "rules": "alert rules for Prometheus and files for other tools, from the rules that we go by",
+    "kubernetes": "what this node tells its cluster: conditions and events; show, report, remove",
     "seal": "make what a dead recorder left open columnar; the recorder does it by itself",
     "explain": "the manual page of a finding, event, rule, source or error",
     "list": "what there is: sources, detectors, events, rules, thresholds, remedies",

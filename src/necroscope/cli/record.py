@@ -22,11 +22,13 @@ from necroscope.cli.signals import signals
 from necroscope.findings.capture_gap import recorder_findings
 from necroscope.recording.config import (
     load_fleet_settings,
+    load_kubernetes_settings,
     load_record_settings,
     parse_listen,
     parse_place,
     parse_rate,
     parse_segment,
+    parse_textfile,
 )
 from necroscope.recording.lock import held
 from necroscope.recording.quantities import parse_size
@@ -54,10 +56,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--listen", type=argument(parse_listen), metavar="HOST:PORT", help="serve /metrics there"
     )
     parser.add_argument(
+        "--textfile",
+        type=argument(parse_textfile),
+        metavar="FILE.prom",
+        help="write the metrics there every 15 s, for node_exporter's textfile collector",
+    )
+    parser.add_argument(
         "--fleet",
         type=argument(parse_place),
         metavar="PLACE",
         help="ship summaries and events there: a folder or s3://BUCKET/PREFIX (docs/shipping.md)",
+    )
+    parser.add_argument(
+        "--kubernetes",
+        action="store_true",
+        default=None,
+        help="tell the cluster: conditions of this node, and events (docs/conditions.md)",
     )
     parser.add_argument(
         "--flight", action="store_true", help="keep all in memory, and write only when an event fires"
@@ -74,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Record until told to stop."""
-    names = ("segment", "rate", "budget", "kept_budget", "age", "listen")
+    names = ("segment", "rate", "budget", "kept_budget", "age", "listen", "textfile")
     said = {name: getattr(arguments, name) for name in names}
     host = Host(arguments.root)
     orders = Orders(
@@ -88,6 +102,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         perf=arguments.perf,
         say=note,
         fleet=lambda: load_fleet_settings(arguments.config, {"place": arguments.fleet}),
+        kubernetes=lambda: load_kubernetes_settings(arguments.config, {"report": arguments.kubernetes}),
     )
     where = Store(arguments.store).host_folder(host_name(host))
     with signals() as asked, held(where):
@@ -123,4 +138,6 @@ def _text(screen: Screen, where: Path, status: Status) -> str:
     lines += [error for error in (status.store_error, status.profiling_error) if error]
     if status.ship and status.ship.error:
         lines.append(f"{status.ship.waiting} parts wait to be shipped: {status.ship.error}")
+    if status.kubernetes and status.kubernetes.error:
+        lines.append(f"the cluster was not told: {status.kubernetes.error}")
     return "\n".join(screen.wrap(line) for line in lines)

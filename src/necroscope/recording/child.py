@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -42,16 +43,25 @@ class Child:
         """How long it has been at work."""
         return time.monotonic() - self._began if self._process else 0.0
 
-    def start(self, command: Sequence[str]) -> None:
-        """Start one. OSError where that cannot be."""
-        # In a session of its own: a Ctrl-C at the terminal is meant for the recorder.
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    def start(self, command: Sequence[str], content: bytes = b"") -> None:
+        """Start one, with something to read on its standard input. OSError where that cannot be."""
+        # A file in memory: a pipe would hold us up once it is full, a disk may be so.
+        given = os.memfd_create("given") if content else None
+        try:
+            if given is not None:
+                os.write(given, content)
+                os.lseek(given, 0, os.SEEK_SET)
+            # In a session of its own: a Ctrl-C at the terminal is meant for the recorder.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL if given is None else given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        finally:
+            if given is not None:
+                os.close(given)
         self._began = time.monotonic()
 
     def ended(self) -> Ended | None:

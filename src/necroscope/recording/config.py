@@ -1,4 +1,4 @@
-"""The one configuration file: which tables it may have, and what `[record]` and `[fleet]` set."""
+"""The one configuration file: which tables it may have, and what each but `[thresholds]` sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from necroscope.recording.retention import Budget
 from necroscope.sources.host import read_whole
 
 DEFAULT_CONFIG = Path("/etc/necroscope/config.toml")
-TABLES = ("thresholds", "record", "fleet")
+TABLES = ("thresholds", "record", "fleet", "kubernetes")
 FASTEST_RATE = 10_000
 SHORTEST_EVERY, LONGEST_EVERY = 5.0, 86400.0
 SMALLEST_SPOOL = 1 << 20
@@ -30,6 +30,7 @@ class RecordSettings:
     rate: int = 97  # samples a second and core; 0: none
     budget: Budget = field(default_factory=Budget)
     listen: str = ""  # HOST:PORT for Prometheus; empty: nobody listens
+    textfile: str = ""  # FILE.prom for node_exporter; empty: none is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,18 @@ class FleetSettings:
     profiles: str = "events"
     counters: bool = False
     spool_bytes: int = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesSettings:
+    """How the cluster is told what is wrong with this node."""
+
+    report: bool = False
+    address: str = ""  # of the API server; empty: as a pod is told of it
+    token_file: str = ""  # the same
+    ca_file: str = ""
+    node: str = ""  # the name of this node; empty: NODE_NAME
+    every_seconds: float = 300.0
 
 
 def read_config(config: Path | None) -> tuple[Path, dict[str, Any]]:
@@ -78,6 +91,7 @@ def load_record_settings(config: Path | None, said: Mapping[str, Any]) -> Record
         rate=values.get("rate", default.rate),
         budget=Budget(total, values.get("kept_budget", total // 4), age),
         listen=values.get("listen", default.listen),
+        textfile=values.get("textfile", default.textfile),
     )
 
 
@@ -93,6 +107,13 @@ def load_fleet_settings(config: Path | None, said: Mapping[str, Any]) -> FleetSe
         counters=values.get("counters", default.counters),
         spool_bytes=values.get("spool", default.spool_bytes),
     )
+
+
+def load_kubernetes_settings(config: Path | None, said: Mapping[str, Any]) -> KubernetesSettings:
+    """The same for `[kubernetes]`."""
+    values = _values(config, "kubernetes", KUBERNETES_SETTINGS, said)
+    every = values.pop("every", KubernetesSettings().every_seconds)
+    return KubernetesSettings(every_seconds=every, **values)
 
 
 def _values(
@@ -132,8 +153,15 @@ def parse_listen(text: str) -> str:
     return text
 
 
+def parse_textfile(text: str) -> str:
+    """A file that node_exporter's textfile collector reads: it looks at no other name."""
+    if not text.endswith(".prom") or text.endswith("/.prom") or text == ".prom":
+        raise ValueError(f"'{text}' does not end in .prom, and node_exporter would not read it")
+    return text
+
+
 def parse_every(text: str) -> float:
-    """The time between two runs of shipping."""
+    """The time between two runs of shipping, or of reporting."""
     seconds = parse_duration(text)
     if not SHORTEST_EVERY <= seconds <= LONGEST_EVERY:
         raise ValueError(f"'{text}' is not between {SHORTEST_EVERY:g}s and {LONGEST_EVERY:g}s")
@@ -163,7 +191,7 @@ def parse_switch(text: str) -> bool:
 
 
 def parse_place(text: str) -> str:
-    """Where the fleet is. What it means is found out by whoever uses it."""
+    """Where something is. What it means is found out by whoever uses it."""
     if not text.strip():
         raise ValueError("it is empty")
     return text
@@ -177,6 +205,14 @@ FLEET_SETTINGS: dict[str, Callable[[str], Any]] = {
     "counters": parse_switch,
     "spool": parse_spool,
 }
+KUBERNETES_SETTINGS: dict[str, Callable[[str], Any]] = {
+    "report": parse_switch,
+    "address": parse_place,
+    "token_file": parse_place,
+    "ca_file": parse_place,
+    "node": parse_place,
+    "every": parse_every,
+}
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "segment": parse_segment,
     "rate": parse_rate,
@@ -184,4 +220,5 @@ SETTINGS: dict[str, Callable[[str], Any]] = {
     "kept_budget": parse_size,
     "age": parse_duration,
     "listen": parse_listen,
+    "textfile": parse_textfile,
 }

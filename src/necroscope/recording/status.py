@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class OwnCost:
     """What one part of the recorder took since it began."""
 
-    part: str  # recorder, perf, sealing, shipping
+    part: str  # recorder, perf, sealing, shipping, reporting
     cpu_seconds: float
     resident_bytes: int  # now; 0 where it does not run
 
@@ -25,6 +25,20 @@ class ShipStatus:
     last_success_us: int = 0  # when all had arrived, UTC; 0: not known
     error: str = ""  # why not all has arrived; empty: it has
     problems: str = ""  # what cannot be sent at all
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesStatus:
+    """How reporting to the cluster goes. Counters count from the recorder's start."""
+
+    ok: int = 0  # reports that told all there was
+    refused: int = 0  # somebody has to mend it: rights, a policy, the name of the node
+    failed: int = 0  # the API server was away or too busy
+    waiting: int = 0  # events that have not been told yet, as of the last report
+    dropped: int = 0  # events that will not be told: too many or too old
+    last_success_us: int = 0  # UTC; 0: not yet
+    error: str = ""  # why the last report was not heard; empty: it was
+    problems: str = ""  # what it could not say, though it was
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +60,6 @@ class Status:
     gap_seconds: float
     costs: tuple[OwnCost, ...]
     sealing_error: str = ""  # why closed segments cannot be made columnar now
+    findings_error: str = ""  # why it is not known what is wrong with the node now
     ship: ShipStatus | None = None  # None: nothing is shipped
+    kubernetes: KubernetesStatus | None = None  # None: nothing is reported

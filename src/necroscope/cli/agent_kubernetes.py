@@ -1,0 +1,118 @@
+"""Reporting to the cluster from the recorder: what is to be told, which command does it, how that goes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.kubernetes.access import access_of, node_of
+from necroscope.kubernetes.condition import Condition
+from necroscope.kubernetes.conditions import conditions_of, conditions_unexamined, own_troubles
+from necroscope.kubernetes.episodes import Episodes
+from necroscope.kubernetes.reporter import Reporter
+from necroscope.model.event import Event
+from necroscope.model.node_state import NodeState
+from necroscope.recording.clock import take_anchor
+from necroscope.recording.config import KubernetesSettings
+from necroscope.recording.segment import Moment
+from necroscope.recording.status import KubernetesStatus, Status
+from necroscope.sources.host import Host
+from necroscope.sources.nic_queues import NIC_QUEUES
+
+
+class AgentKubernetes:
+    """Reports where the settings say so, and does nothing where they do not."""
+
+    def __init__(
+        self,
+        host: Host,
+        store: Path,
+        config: Path | None,
+        settings: Callable[[], KubernetesSettings],
+    ) -> None:
+        self.reporter: Reporter | None = None
+        self._host = host
+        self._store = store
+        self._config = config
+        self._settings = settings
+        self._episodes = Episodes(starved_seconds=0.0)  # as `load` finds it
+        self._dropped = 0  # of the episodes, as far as the reporter knows
+        self._state: NodeState | None = None
+        self._has_looked = False  # nothing is said of the node before
+        self.load()
+
+    @property
+    def status(self) -> KubernetesStatus | None:
+        """How it goes; None: nothing is reported."""
+        return self.reporter.status if self.reporter and self.reporter.is_on else None
+
+    def load(self) -> None:
+        """Read the settings, again at every SIGHUP."""
+        self._episodes.starved_seconds = load_thresholds(self._config)["nic-reset.starved_seconds"]
+        settings = self._settings()
+        if not settings.report:
+            if self.reporter:
+                self.reporter.is_on = False
+            return
+        command = self._command(settings)
+        if self.reporter:
+            self.reporter.is_on = True
+            self.reporter.command, self.reporter.every_seconds = command, settings.every_seconds
+        else:
+            self.reporter = Reporter(command, settings.every_seconds)
+
+    def take_state(self, state: NodeState | None) -> None:
+        """What is wrong with the node now; None: that is not known any more."""
+        self._state, self._has_looked = state, True
+
+    def observe(self, moment: Moment, events: Sequence[Event]) -> None:
+        """A moment, and what happened in it."""
+        if not self.reporter:
+            return
+        queues = moment.readings.get(NIC_QUEUES.id)
+        if queues and queues.value:
+            self._episodes.take_queues(queues.value)
+        if events:
+            self._episodes.take(events, take_anchor().offset_ns, time.monotonic_ns())
+
+    def tick(self, status: Status, tell: Callable[[str, str], None]) -> None:
+        """See to the child, hand on what is new, and tell how it goes."""
+        if not self.reporter:
+            return
+        if self._has_looked:
+            self.reporter.take(self._conditions(status))
+        self._hand_on(self.reporter)
+        self.reporter.tick()
+        tell("reporting to the cluster", self.reporter.status.error)
+        tell("not all of it is reported", self.reporter.status.problems)
+
+    def finish(self) -> None:
+        """The last attempt; all that was recorded is sealed."""
+        if self.reporter:
+            self._hand_on(self.reporter)
+            self.reporter.finish()
+
+    def _hand_on(self, reporter: Reporter) -> None:
+        reporter.add(self._episodes.due(time.monotonic_ns()))
+        reporter.count_dropped(self._episodes.dropped - self._dropped)
+        self._dropped = self._episodes.dropped
+
+    def _conditions(self, status: Status) -> tuple[Condition, ...]:
+        troubles = own_troubles(status)
+        if self._state is None:
+            why = status.findings_error or "nothing was sealed for longer than 10 minutes"
+            return conditions_unexamined(f"what was recorded is not examined: {why}", troubles)
+        return conditions_of(self._state, troubles, self._episodes.last_ids)
+
+    def _command(self, settings: KubernetesSettings) -> list[str]:
+        """UsageError where it is not known whom to tell, or about which node."""
+        access = access_of(settings)
+        command = [sys.executable, "-m", "necroscope", "kubernetes", "report", "--json", "--handed-over"]
+        command += ["--store", str(self._store), "--root", str(self._host.root)]
+        command += ["--address", access.address, "--node", node_of(settings)]
+        command += ["--token-file", str(access.token_file)] if access.token_file else []
+        command += ["--ca-file", str(access.ca_file)] if access.ca_file else []
+        return [*command, "--config", str(self._config)] if self._config else command

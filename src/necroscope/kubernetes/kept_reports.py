@@ -1,0 +1,94 @@
+"""What has not been told yet, and what was to be told last: a folder beside the segments.
+
+    .kubernetes/last.json          the last handover of the recorder
+    .kubernetes/events/ID.json     an episode that waits, with the pods that it hit
+
+Only the reporting child writes here, so that no disk can hold up the recorder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
+from necroscope.kubernetes.handover import Handover, read_handover, write_handover
+from necroscope.kubernetes.ray_pods import NodePod
+from necroscope.recording.durable import write_durably
+
+FOLDER = ".kubernetes"
+MOST_WAITING = 100  # episodes; the API server forgets events after an hour anyway
+OLDEST_NS = 24 * 3600 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An episode to be told, and the pods that were there when it was new."""
+
+    episode: Episode
+    pods: tuple[NodePod, ...]
+
+
+class KeptReports:
+    """The folder of one host. What cannot be written is an OSError; what cannot be read is not there."""
+
+    def __init__(self, host_folder: Path) -> None:
+        self._folder = host_folder / FOLDER
+        self._events = self._folder / "events"
+
+    def prepare(self) -> None:
+        """Make the folders."""
+        for folder in (self._folder, self._events):
+            folder.mkdir(mode=0o750, exist_ok=True)
+
+    def keep_last(self, handover: Handover) -> None:
+        """Remember what the recorder said last."""
+        write_durably(self._folder / "last.json", write_handover(handover))
+
+    def last(self) -> Handover | None:
+        """What the recorder said last; None: nothing, or nothing that can be read."""
+        try:
+            return read_handover((self._folder / "last.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def waiting(self) -> list[Waiting]:
+        """The episodes that wait, the oldest first."""
+        try:
+            paths = sorted(self._events.glob("*.json"))
+        except OSError:
+            return []
+        found = [one for path in paths if not path.name.startswith(".") and (one := _read(path))]
+        return sorted(found, key=lambda one: one.episode.first_utc_ns)
+
+    def put(self, waiting: Waiting) -> None:
+        """Keep an episode, or what became of it."""
+        row = {"episode": episode_document(waiting.episode), "pods": [asdict(pod) for pod in waiting.pods]}
+        write_durably(self._path(waiting.episode), json.dumps(row).encode())
+
+    def remove(self, waiting: Waiting) -> None:
+        """Forget an episode."""
+        self._path(waiting.episode).unlink(missing_ok=True)
+
+    def _path(self, episode: Episode) -> Path:
+        return self._events / f"{episode.id.replace('/', '-')}.json"
+
+
+def _read(path: Path) -> Waiting | None:
+    try:
+        row: Any = json.loads(path.read_bytes())
+        pods = tuple(NodePod(**pod) for pod in row["pods"])
+        return Waiting(parse_episode(row["episode"]), pods)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        path.unlink(missing_ok=True)  # of a damaged disk: it would be in the way for ever
+        return None
+
+
+def too_many(waiting: Sequence[Waiting], now_ns: int) -> list[Waiting]:
+    """Those that are given up: the oldest beyond the limit, and all that nobody wants to know any more."""
+    beyond = list(waiting[: max(len(waiting) - MOST_WAITING, 0)])
+    old = [one for one in waiting if now_ns - one.episode.last_utc_ns > OLDEST_NS]
+    return list(dict.fromkeys([*beyond, *old]))

@@ -1,0 +1,206 @@
+"""One report to the API server: the conditions of the node, and the events that wait.
+
+All of it may be said twice. What could not be said is kept, bounded, and said by a later report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from necroscope.errors import ClusterError, NecroscopeError, ReportRefusedError
+from necroscope.kubernetes.access import Access
+from necroscope.kubernetes.api_server import STRATEGIC, ApiServer, Reply
+from necroscope.kubernetes.asking_again import Patience, is_by_policy, refusal
+from necroscope.kubernetes.cluster_events import (
+    Subject,
+    event_change,
+    event_document,
+    event_name,
+    events_path,
+    subjects_of,
+)
+from necroscope.kubernetes.condition import Condition
+from necroscope.kubernetes.handover import Handover
+from necroscope.kubernetes.kept_reports import KeptReports, Waiting, too_many
+from necroscope.kubernetes.node_status import (
+    conditions_patch,
+    node_path,
+    node_uid,
+    removal_patch,
+    standing_conditions,
+    status_path,
+)
+from necroscope.kubernetes.ray_pods import NodePod, find_ray_pods
+from necroscope.sources.host import Host
+
+
+@dataclass(slots=True)
+class Reported:
+    """What became of a report."""
+
+    conditions: int = 0  # set
+    events: int = 0  # created or counted up
+    waiting: int = 0  # episodes that are kept for later
+    dropped: int = 0  # episodes given up: too many, too old, or about something that is gone
+    error: NecroscopeError | None = None  # why not all was told
+    problems: list[str] = field(default_factory=list)  # what cannot be kept or found here, or is not taken
+    is_kept: bool = True  # whether what waits is on disk
+
+    @property
+    def result(self) -> str:
+        """In a word, as the metric has it."""
+        if self.error is None:
+            return "ok"
+        return "refused" if isinstance(self.error, ReportRefusedError | ClusterError) else "failed"
+
+
+class Report:
+    """One run, about one node."""
+
+    def __init__(self, access: Access, node: str, kept: KeptReports, seconds: float) -> None:
+        self._access = access
+        self._node = node
+        self._kept = kept
+        self._patience = Patience(seconds)
+        self.reported = Reported()
+
+    def tell(self, handover: Handover, host: Host, now_ns: int) -> Reported:
+        """Tell all there is."""
+        waiting = self._gather(handover, host, now_ns)
+        try:
+            with ApiServer(self._access) as server:
+                document = self._read_node(server)
+                self._tell_conditions(server, handover.conditions, document, now_ns)
+                for one in waiting:
+                    self._tell_episode(server, one, node_uid(document))
+        except NecroscopeError as error:
+            self.reported.error = self.reported.error or error
+        return self.reported
+
+    def remove(self) -> int:
+        """Take our conditions off the node; how many there were."""
+        with ApiServer(self._access) as server:
+            patch = removal_patch(standing_conditions(self._read_node(server)))
+            rows: Sequence[Any] = patch["status"]["conditions"]
+            if rows:
+                self._ask(server, "PATCH", status_path(self._node), patch, "the conditions of the node")
+            return len(rows)
+
+    def read_node(self) -> Any:
+        """The node as the API server has it."""
+        with ApiServer(self._access) as server:
+            return self._read_node(server)
+
+    def _gather(self, handover: Handover, host: Host, now_ns: int) -> list[Waiting]:
+        """What is new beside what waits already; the pods are those of now, or of when it was new."""
+        kept = self._kept.waiting()
+        known = {one.episode.id: one for one in kept}
+        pods = self._pods(host) if any(one.tells_pods for one in handover.episodes) else ()
+        for episode in handover.episodes:
+            before = known.get(episode.id)
+            known[episode.id] = Waiting(episode, _together(before.pods if before else (), pods))
+        waiting = sorted(known.values(), key=lambda one: one.episode.first_utc_ns)
+        for one in too_many(waiting, now_ns):
+            self._give_up(one)
+            waiting.remove(one)
+        try:
+            self._kept.prepare()
+            if handover.conditions:
+                self._kept.keep_last(handover)
+            for one in waiting:
+                if one not in kept:  # all of them again would be a hundred writes to wait for
+                    self._kept.put(one)
+        except OSError as error:
+            self.reported.problems.append(f"what waits cannot be kept: {error.strerror}")
+            self.reported.is_kept = False
+        self.reported.waiting = len(waiting)
+        return waiting
+
+    def _pods(self, host: Host) -> tuple[NodePod, ...]:
+        found = find_ray_pods(host)
+        if found.value is None:
+            self.reported.problems.append(f"Ray pods are not told: {found.reason}")
+        return tuple(found.value or ())
+
+    def _read_node(self, server: ApiServer) -> Any:
+        return self._ask(server, "GET", node_path(self._node), None, f"node {self._node}").document
+
+    def _tell_conditions(
+        self, server: ApiServer, conditions: Sequence[Condition], node: Any, now_ns: int
+    ) -> None:
+        if conditions:
+            patch = conditions_patch(conditions, standing_conditions(node), now_ns)
+            try:
+                self._ask(server, "PATCH", status_path(self._node), patch, "the conditions of the node")
+                self.reported.conditions = len(conditions)
+            except ReportRefusedError as error:  # events have rights of their own
+                self.reported.error = error
+
+    def _tell_episode(self, server: ApiServer, waiting: Waiting, uid: str) -> None:
+        is_told = False
+        for subject in subjects_of(self._node, uid, waiting.episode, waiting.pods):
+            reply = self._tell_event(server, subject, waiting)
+            if reply.is_ok:
+                self.reported.events += 1
+                is_told = True
+            elif _is_pointless(reply):
+                continue
+            elif _is_its_namespaces(subject, reply):
+                what = f"an event on Pod {subject.namespace}/{subject.name} is not taken: {reply.said}"
+                self.reported.problems.append(what)
+            else:
+                raise self._refusal(reply, f"an event on {subject.kind} {subject.name}")
+        self.reported.waiting -= 1
+        if is_told:
+            with suppress(OSError):
+                self._kept.remove(waiting)
+        else:
+            self._give_up(waiting)
+
+    def _tell_event(self, server: ApiServer, subject: Subject, waiting: Waiting) -> Reply:
+        """Create it, or count it up where it is there: the likelier of both first."""
+        name = event_name(subject, waiting.episode)
+        document = event_document(self._node, subject, waiting.episode)
+
+        def create() -> Reply:
+            return server.ask("POST", events_path(subject), document)
+
+        def change() -> Reply:
+            return server.ask("PATCH", events_path(subject, name), event_change(waiting.episode), STRATEGIC)
+
+        first, second = (create, change) if waiting.episode.count == 1 else (change, create)
+        reply = self._patience.ask(first)
+        return self._patience.ask(second) if reply.status in (404, 409) else reply
+
+    def _ask(self, server: ApiServer, method: str, path: str, body: Any, what: str) -> Reply:
+        reply = self._patience.ask(lambda: server.ask(method, path, body, STRATEGIC))
+        if not reply.is_ok:
+            raise self._refusal(reply, what)
+        return reply
+
+    def _refusal(self, reply: Reply, what: str) -> ReportRefusedError:
+        return refusal(reply, what, self._access.token_file, self._node)
+
+    def _give_up(self, waiting: Waiting) -> None:
+        self.reported.dropped += 1
+        with suppress(OSError):
+            self._kept.remove(waiting)
+
+
+def _together(before: Sequence[NodePod], now: Sequence[NodePod]) -> tuple[NodePod, ...]:
+    return tuple(dict.fromkeys((*before, *now)))
+
+
+def _is_pointless(reply: Reply) -> bool:
+    """Whether an Event can never be told: its pod or its namespace is gone, or it is no Event at all."""
+    is_ending = reply.status == 403 and "being terminated" in reply.said
+    is_invalid = reply.status == 422 and not is_by_policy(reply)
+    return reply.status == 404 or is_ending or is_invalid
+
+
+def _is_its_namespaces(subject: Subject, reply: Reply) -> bool:
+    """Whether only the namespace of a pod does not take it, by a quota or a policy: nobody waits for that."""
+    return subject.kind == "Pod" and reply.status in (403, 422)

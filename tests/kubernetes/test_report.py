@@ -1,0 +1,105 @@
+"""What becomes of a report whose answers are those of an odd cluster, and where the store cannot be written.
+
+The answers are written here: test_api_server has those of a real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from necroscope.kubernetes import report as module
+from necroscope.kubernetes.access import Access
+from necroscope.kubernetes.api_server import Reply
+from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.handover import Handover
+from necroscope.kubernetes.kept_reports import KeptReports, Waiting
+from necroscope.kubernetes.ray_pods import NodePod
+from necroscope.kubernetes.report import Report, Reported
+from necroscope.sources.host import Host
+
+Answer = Callable[[str, str], Reply]
+PODS = (NodePod("full", "ray-0", "uid-0"), NodePod("team", "ray-1", "uid-1"))
+QUOTA = Reply(403, {"message": "exceeded quota: count/events"})
+NOW_NS = 10**18
+
+
+def episode(number: int) -> Episode:
+    return Episode(f"nic-reset-20260415T100211.250Z-{number}", "NICReset", "", NOW_NS, NOW_NS, 1, True)
+
+
+def tell(folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, *waiting: Waiting) -> Reported:
+    """Tell what waits to a server with these answers."""
+
+    class Server:
+        def __init__(self, _: Access) -> None: ...
+
+        def __enter__(self) -> Server:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def ask(self, method: str, path: str, *_: Any) -> Reply:
+            return answer(method, path)
+
+    monkeypatch.setattr(module, "ApiServer", Server)
+    kept = KeptReports(folder)
+    for one in waiting:
+        kept.prepare()
+        kept.put(one)
+    return Report(Access("http://127.0.0.1:1"), "node-a", kept, 1).tell(
+        Handover(NOW_NS), Host(folder), NOW_NS
+    )
+
+
+def test_a_namespace_that_takes_no_events_holds_up_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(method: str, path: str) -> Reply:
+        asked.append(path)
+        return QUOTA if "/namespaces/full/" in path else Reply(201, {})
+
+    told = tell(tmp_path, monkeypatch, answer, *(Waiting(episode(number), PODS) for number in range(3)))
+    assert (told.result, told.events, told.waiting, told.dropped) == ("ok", 6, 0, 0)
+    assert told.problems[0] == "an event on Pod full/ray-0 is not taken: exceeded quota: count/events"
+    assert sum("/namespaces/team/" in path for path in asked) == 3
+    assert KeptReports(tmp_path).waiting() == []
+
+
+def test_without_the_right_to_write_events_they_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(method: str, path: str) -> Reply:
+        return Reply(200, {}) if method == "GET" else Reply(403, {"message": "cannot create events"})
+
+    told = tell(tmp_path, monkeypatch, answer, Waiting(episode(1), PODS), Waiting(episode(2), PODS))
+    assert (told.result, told.waiting, told.dropped) == ("refused", 2, 0)
+    assert len(KeptReports(tmp_path).waiting()) == 2
+
+
+def test_what_is_given_up_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(method: str, path: str) -> Reply:
+        return Reply(200, {}) if method == "GET" else Reply(404, {})
+
+    told = tell(tmp_path, monkeypatch, answer, Waiting(episode(1), ()))
+    assert (told.result, told.waiting, told.dropped) == ("ok", 0, 1)
+
+
+def test_a_store_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".kubernetes").write_text("in the way")
+    told = tell(tmp_path, monkeypatch, lambda *_: Reply(503, {}))
+    assert (told.result, told.is_kept) == ("failed", False)
+    assert told.problems
+
+
+def test_what_is_on_disk_already_is_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(tmp_path, monkeypatch, lambda *_: Reply(503, {}), Waiting(episode(1), PODS))
+    (path,) = (tmp_path / ".kubernetes/events").iterdir()
+    inode = path.stat().st_ino
+    tell(tmp_path, monkeypatch, lambda *_: Reply(503, {}))
+    assert path.stat().st_ino == inode
