@@ -62,6 +62,13 @@ lock: .venv/set-up-dev ## renew the locked Python packages
 	for name in run fleet dev lab; do $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header \
 	  --no-annotate --universal --python-version 3.11 --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt; done
 
+RULES := prometheus,prometheus-node-exporter,prometheus-operator,grafana,npd
+
+.PHONY: deploy-files
+deploy-files: .venv/set-up-dev ## what is generated below deploy/: manifests, the Helm chart, alert rules
+	$(BIN)/necroscope rules $(RULES) --force --output deploy/rules
+	$(BIN)/python -m deploy.kubernetes.source
+
 # --- use ----------------------------------------------------------------------------------------
 
 .PHONY: run
@@ -105,20 +112,22 @@ kernels: .venv/set-up-run ## write docs/kernels.md from probes of several kernel
 .PHONY: test
 test: .venv/set-up-dev $(STATIC) ## set up, then run all tests but the slow ones
 	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux strace setpriv mkfs.ext4 promtool rpm \
-	  db5.3_load ip ethtool chromium
+	  db5.3_load ip ethtool chromium prometheus-node-exporter
 	scripts/node-packages
+	scripts/go-programs kustomize helm
 	if [ -d web/node_modules/vite ]; then cd web && npm run --silent test; fi
 	cargo test --quiet --workspace
 	scripts/run-tests "not servers and not long" $(PYTEST)
 
 .PHONY: test-servers
-test-servers: .venv/set-up-dev .venv/set-up-lab ## the slow tests: QEMU guests with other kernels, Ray
-	scripts/system-packages $(LAB_PROGRAMS) debootstrap faketime
+test-servers: .venv/set-up-dev .venv/set-up-lab ## the slow tests: QEMU guests with other kernels, Ray, Kubernetes
+	scripts/system-packages $(LAB_PROGRAMS) debootstrap faketime promtool prometheus-alertmanager etcd openssl
+	scripts/go-programs kustomize helm kube-apiserver kubelet-config nodeproblemdetector
 	scripts/run-tests servers $(PYTEST)
 
 .PHONY: test-lab
 test-lab: .venv/set-up-dev .venv/set-up-lab ## what takes minutes each: pinterest, guests, the soak, kills at every step
-	scripts/system-packages $(LAB_PROGRAMS)
+	scripts/system-packages $(LAB_PROGRAMS) debootstrap buildah podman runc
 	$(BIN)/python -m pytest -m long $(PYTEST)
 
 .PHONY: check
