@@ -1,0 +1,122 @@
+"""What RBAC cannot say: its own node only, of that its own conditions only, and its own events only.
+
+The name of the node is in the token that the kubelet asks for, bound to the pod. A request that a policy
+cannot judge is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deploy.kubernetes.source.markers import Text
+from deploy.kubernetes.source.metadata import metadata
+from deploy.kubernetes.source.values import NAME, NAMESPACE
+
+GROUP = "admissionregistration.k8s.io"
+DOMAIN = "necroscope.dev"
+COMPONENT = f"{DOMAIN}/recorder"
+NODE_POLICY, EVENT_POLICY = f"{NAME}-own-node", f"{NAME}-own-events"
+
+ACCOUNT = Text(f"request.userInfo.username == 'system:serviceaccount:{{}}:{NAME}'", (NAMESPACE,))
+NODE = "request.userInfo.extra[?'authentication.kubernetes.io/node-name'][0].orValue('')"
+# What the API server itself changes with every request.
+BOOKKEEPING = "['generation', 'managedFields', 'resourceVersion']"
+FOREIGN = f"filter(c, !c.type.startsWith('{DOMAIN}/'))"
+
+
+def _same(part: str, but: str) -> str:
+    """All entries of a mapping are as they were but those named; none is new and none has gone."""
+    new, old = f"dyn(object.{part})", f"dyn(oldObject.{part})"
+    return (
+        f"{new}.all(key, key in {but} || (key in {old} && {new}[key] == {old}[key])) && "
+        f"{old}.all(key, key in {but} || key in {new})"
+    )
+
+
+def _conditions(of: str) -> str:
+    return f"{of}.status.?conditions.orValue([]).{FOREIGN}"
+
+
+NODE_VALIDATIONS = (
+    {
+        "expression": "variables.node != '' && variables.node == object.metadata.name",
+        "messageExpression": (
+            "'necroscope may change the status of the node that it runs on only, and of ' +"
+            " object.metadata.name + ' it does not: its token is of ' +"
+            " (variables.node == '' ? 'no node' : variables.node)"
+        ),
+        "message": "necroscope may change the status of the node that it runs on only",
+    },
+    {
+        "expression": f"{_conditions('object')} == {_conditions('oldObject')}",
+        "message": f"necroscope may change conditions below {DOMAIN}/ only",
+    },
+    {
+        "expression": _same("status", "['conditions']"),
+        "message": "necroscope may change the conditions in a node's status, and nothing else in it",
+    },
+    {
+        # The API server takes labels and annotations along with a status.
+        "expression": _same("metadata", BOOKKEEPING),
+        "message": "necroscope may not change the labels, annotations or other metadata of a node",
+    },
+)
+
+
+def _is_own_event(of: str) -> str:
+    return (
+        f"{of}.?reportingComponent.orValue('') == '{COMPONENT}' && {of}.?source.?component.orValue('') =="
+        f" '{COMPONENT}' && {of}.?source.?host.orValue('') == variables.node"
+    )
+
+
+EVENT_VALIDATIONS = (
+    {
+        "expression": (
+            f"variables.node != '' && {_is_own_event('object')}"
+            f" && (request.operation == 'CREATE' || ({_is_own_event('oldObject')}))"
+        ),
+        "message": f"necroscope may write events of {COMPONENT} on its own node only",
+    },
+    {
+        "expression": "object.involvedObject.kind != 'Node' || object.involvedObject.name == variables.node",
+        "message": "necroscope may write events about the node that it runs on only, and about no other node",
+    },
+)
+
+
+def _policy(
+    name: str, resource: str, operations: list[str], validations: tuple[dict[str, str], ...]
+) -> dict[str, Any]:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": operations, "resources": [resource]}
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": metadata(name, cluster_wide=True),
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [rule]},
+            "matchConditions": [{"name": "by-the-recorder", "expression": ACCOUNT}],
+            "variables": [{"name": "node", "expression": NODE}],
+            "validations": [dict(one) for one in validations],
+        },
+    }
+
+
+def _binding(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": metadata(name, cluster_wide=True),
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    }
+
+
+def policies() -> list[dict[str, Any]]:
+    """Both policies, each with what puts it into force."""
+    return [
+        _policy(NODE_POLICY, "nodes/status", ["UPDATE"], NODE_VALIDATIONS),
+        _binding(NODE_POLICY),
+        _policy(EVENT_POLICY, "events", ["CREATE", "UPDATE"], EVENT_VALIDATIONS),
+        _binding(EVENT_POLICY),
+    ]

@@ -1,0 +1,52 @@
+"""The DaemonSet, its configuration, and who scrapes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deploy.kubernetes.source.levels import Level
+from deploy.kubernetes.source.markers import Block, Spread
+from deploy.kubernetes.source.metadata import SELECTOR, labels, metadata
+from deploy.kubernetes.source.pod import pod_template
+from deploy.kubernetes.source.values import VALUES
+
+
+def config_map() -> dict[str, Any]:
+    """The recorder's configuration."""
+    data = {"config.toml": Block(VALUES["config"])}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(), "data": data}
+
+
+def daemon_set(level: Level) -> dict[str, Any]:
+    """One recorder on each node."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": metadata(),
+        "spec": {
+            "selector": {"matchLabels": dict(SELECTOR)},
+            "updateStrategy": VALUES["updateStrategy"],
+            "template": pod_template(level),
+        },
+    }
+
+
+def pod_monitor() -> dict[str, Any]:
+    """For the Prometheus operator; a kind of its own, which a cluster has or has not."""
+    node = ["__meta_kubernetes_pod_node_name"]
+    # Called by its node: with the name of a pod in it, an upgrade would make it another target.
+    relabelings = [
+        *({"sourceLabels": node, "targetLabel": name} for name in ("node", "instance")),
+        {"action": "labeldrop", "regex": "pod"},
+    ]
+    endpoint = {"port": "metrics", "interval": VALUES["podMonitor.interval"], "relabelings": relabelings}
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": {**metadata(), "labels": {**labels(), Spread(VALUES["podMonitor.labels"]): None}},
+        "spec": {
+            "jobLabel": "app.kubernetes.io/name",  # the alert rules ask for the job `necroscope`
+            "selector": {"matchLabels": dict(SELECTOR)},
+            "podMetricsEndpoints": [endpoint],
+        },
+    }

@@ -1,0 +1,51 @@
+"""What kustomize and Helm make of the shipped manifests, by the programs themselves."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy.kubernetes.source.files import CHART, KUSTOMIZE
+from lab.machines.go_programs import go_program, missing
+
+Objects = dict[tuple[str, str], dict[str, Any]]
+
+needs_programs = pytest.mark.skipif(bool(missing("kustomize", "helm")), reason=missing("kustomize", "helm"))
+
+
+def run(program: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """What a program says, whatever its exit code is."""
+    path = go_program(program)
+    assert path, program
+    return subprocess.run([path, *words], capture_output=True, text=True, check=False, timeout=60)
+
+
+def objects_in(text: str) -> Objects:
+    """The objects of a YAML stream by kind and name; none is there twice."""
+    documents = [document for document in yaml.safe_load_all(text) if document]
+    objects = {(one["kind"], one["metadata"]["name"]): one for one in documents}
+    assert len(objects) == len(documents)
+    return objects
+
+
+def kustomize_build(folder: Path) -> Objects:
+    """What `kustomize build` makes of a folder."""
+    built = run("kustomize", "build", folder)
+    assert built.returncode == 0, built.stderr
+    return objects_in(built.stdout)
+
+
+def overlay(level: str) -> Objects:
+    """The overlay of a level."""
+    return kustomize_build(KUSTOMIZE / "overlays" / level)
+
+
+def helm_template(*words: str) -> Objects:
+    """What `helm template` makes of the chart; words as `--set`, `level=full`."""
+    made = run("helm", "template", "necroscope", CHART, "--namespace", "necroscope", *words)
+    assert made.returncode == 0, made.stderr
+    return objects_in(made.stdout)

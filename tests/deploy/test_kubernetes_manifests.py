@@ -1,0 +1,161 @@
+"""The kustomize tree is what its source makes, valid, and as modest as it says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from deploy.kubernetes.source.files import FOLDERS, KUSTOMIZE, all_files
+from deploy.kubernetes.source.levels import ALL_LEVELS, USER, Level
+from deploy.kubernetes.source.objects import BASE, DAEMON_SETS
+from deploy.kubernetes.source.plain import plain
+from necroscope.kubernetes.names import COMPONENT, DOMAIN
+from necroscope.sources.in_cluster import ACCOUNT
+from tests.deploy.renderings import kustomize_build, needs_programs, objects_in, overlay
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/kubernetes.md").read_text()
+VERSIONS = ("1.30.0", kubernetes_validate.latest_version())  # the oldest that the chart admits
+each_level = pytest.mark.parametrize("level", ALL_LEVELS, ids=lambda level: level.name)
+
+
+def made(level: Level) -> dict[tuple[str, str], dict[str, Any]]:
+    objects = [plain(one) for part in (*BASE, DAEMON_SETS[level.name]) for one in part.objects]
+    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+
+
+def pod_of(level: Level) -> dict[str, Any]:
+    spec: dict[str, Any] = made(level)["DaemonSet", "necroscope"]["spec"]["template"]["spec"]
+    return spec
+
+
+def test_the_files_are_what_the_source_makes() -> None:
+    there = {path for folder in FOLDERS for path in folder.rglob("*") if path.is_file()}
+    files = all_files()
+    stale = [path for path, text in files.items() if path not in there or path.read_text() != text]
+    assert (stale, there - files.keys()) == ([], set()), "make deploy-files"
+
+
+@needs_programs
+@each_level
+def test_kustomize_builds_what_the_source_says(level: Level) -> None:
+    assert overlay(level.name) == made(level)
+
+
+@needs_programs
+def test_the_pod_monitor_is_added_by_a_component(tmp_path: Path) -> None:
+    shutil.copytree(KUSTOMIZE, tmp_path / "kubernetes", ignore=shutil.ignore_patterns("source"))
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "kustomization.yaml").write_text(
+        "resources: [../kubernetes/overlays/perf]\ncomponents: [../kubernetes/components/pod-monitor]\n"
+        "images: [{name: necroscope, newName: registry.example/necroscope, newTag: '7'}]\n"
+    )
+    objects = kustomize_build(mine)
+    assert objects["PodMonitor", "necroscope"]["spec"]["podMetricsEndpoints"][0]["port"] == "metrics"
+    pod = objects["DaemonSet", "necroscope"]["spec"]["template"]["spec"]
+    images = {one["image"] for one in (*pod["initContainers"], *pod["containers"])}
+    assert images == {"registry.example/necroscope:7"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@each_level
+def test_every_object_is_valid(level: Level, version: str) -> None:
+    # PodMonitor is a kind of the Prometheus operator, for which there is no schema here.
+    for document in made(level).values():
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+@each_level
+def test_every_container_gives_up_what_it_can(level: Level) -> None:
+    pod = pod_of(level)
+    assert not pod["automountServiceAccountToken"] and "hostNetwork" not in pod and "hostIPC" not in pod
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in (*pod["initContainers"], *pod["containers"]):
+        security = container["securityContext"]
+        assert security["capabilities"]["drop"] == ["ALL"]
+        assert security["readOnlyRootFilesystem"]
+        assert not (security["privileged"] or security["allowPrivilegeEscalation"])
+        assert container["resources"]["limits"].keys() == {"cpu", "memory"}
+
+
+@each_level
+def test_the_recorder_has_no_more_than_its_level(level: Level) -> None:
+    container = pod_of(level)["containers"][0]
+    added = set(container["securityContext"]["capabilities"].get("add", ()))
+    if level.stays_root:
+        assert added == set(level.capabilities) and container["command"] == ["necroscope"]
+    elif level.capabilities:
+        kept = ",+".join(("-all", *(name.lower() for name in level.capabilities)))
+        assert {f"--reuid={USER}", f"--inh-caps={kept}", f"--ambient-caps={kept}"} <= set(
+            container["command"]
+        )
+        assert added == {*level.capabilities, "SETUID", "SETGID"}
+    else:
+        assert not added and container["securityContext"]["runAsNonRoot"]
+
+
+def test_the_cluster_role_has_no_list_no_watch_and_no_update() -> None:
+    rules = made(ALL_LEVELS[0])["ClusterRole", "necroscope"]["rules"]
+    granted = {(rule["resources"][0], *rule["verbs"]) for rule in rules}
+    assert granted == {("nodes", "get"), ("nodes/status", "patch"), ("events", "create", "patch")}
+
+
+def test_the_source_and_the_program_agree_on_names() -> None:
+    level = ALL_LEVELS[0]
+    policies = [one for one in made(level).values() if one["kind"] == "ValidatingAdmissionPolicy"]
+    text = str(policies)
+    assert f"startsWith('{DOMAIN}/')" in text and f"== '{COMPONENT}'" in text
+    mounts = {one["name"]: one["mountPath"] for one in pod_of(level)["containers"][0]["volumeMounts"]}
+    assert mounts["account"] == str(ACCOUNT)
+
+
+@each_level
+def test_the_page_tells_what_each_level_takes(level: Level) -> None:
+    assert f"| `{level.name}` |" in PAGE
+    for capability in level.capabilities:
+        assert f"| `{capability}` |" in PAGE, "what it buys"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
+@each_level
+def test_a_store_that_another_level_wrote_is_taken_over(level: Level, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    (store / "node/segment").mkdir(parents=True)
+    (store / "node/segment/segment.json").write_text("{}")
+    for path in (store, *store.rglob("*")):
+        path.chmod(0o750)
+        os.chown(path, *[USER if level.owner == 0 else 0] * 2)
+    prepare(level, store)
+    assert {path.stat().st_uid for path in (store, *store.rglob("*"))} == {level.owner}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
+@each_level
+def test_a_new_store_is_for_the_recorder_alone(level: Level, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir(mode=0o755)
+    prepare(level, tmp_path / "store")
+    prepare(level, tmp_path / "store")  # as at every start
+    status = (tmp_path / "store").stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (level.owner, 0o750)
+
+
+def prepare(level: Level, store: Path) -> None:
+    """What the first container does, with its capabilities."""
+    container = pod_of(level)["initContainers"][0]
+    script = container["command"][2].replace("/var/lib/necroscope", str(store))
+    added = container["securityContext"]["capabilities"]["add"]
+    kept = ",+".join(("-all", *(name.lower() for name in added)))
+    command = ["setpriv", "--no-new-privs", f"--bounding-set={kept}", "sh", "-euc", script]
+    subprocess.run(command, check=True)
+
+
+def test_objects_are_told_apart() -> None:
+    with pytest.raises(AssertionError):
+        objects_in("kind: A\nmetadata: {name: x}\n---\nkind: A\nmetadata: {name: x}\n")
