@@ -1,8 +1,9 @@
 """A process that leaks memory cgroups at a steady rate until it is stopped (cgroup v1).
 
-    python -m lab.faults.steady_leaks RATE
+    python -m lab.faults.steady_leaks RATE [FOLDER]
 
-It leaks so many a second until its standard input ends, and then purges them.
+It leaks so many a second until its standard input ends, and then purges them. Files in FOLDER hold them: in
+/dev/shm until they are removed, on a disk until their page cache is given up.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ class SteadyLeak:
 
 
 @contextmanager
-def steady_leak(per_second: int) -> Iterator[SteadyLeak]:
+def steady_leak(per_second: int, where: str = "/dev/shm") -> Iterator[SteadyLeak]:
     """Leak until it is left or stopped; all is freed in the end."""
     before = tracked()
-    command = [sys.executable, "-m", "lab.faults.steady_leaks", str(per_second)]
+    command = [sys.executable, "-m", "lab.faults.steady_leaks", str(per_second), where]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         yield SteadyLeak(process)
@@ -63,10 +64,10 @@ def steady_leak(per_second: int) -> Iterator[SteadyLeak]:
 
 def main() -> None:
     """Leak, stop, purge, as told."""
-    per_second = int(sys.argv[1])
+    per_second, where = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "/dev/shm"
     home = HIERARCHY / own_cgroup().lstrip("/")
     parent = HIERARCHY / f"steady-leak-{os.getpid()}"
-    pages = Path(tempfile.mkdtemp(prefix="necroscope-lab-", dir="/dev/shm"))
+    pages = Path(tempfile.mkdtemp(prefix="necroscope-lab-", dir=where))
     parent.mkdir()
     number, begin, is_leaking = 0, time.monotonic(), True
     try:

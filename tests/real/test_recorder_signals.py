@@ -6,10 +6,8 @@ import os
 import re
 import shutil
 import signal
-import stat
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 
 from lab.faults.kernel_lines import write_lines
 from tests.real import recorders
+from tests.real.nobody import as_nobody, folder_of_nobody
 from tests.real.recorders import (
     Recorder,
     command_line,
@@ -34,16 +33,6 @@ from tests.real.recorders import (
 
 REASON = recorders.why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
-NOBODY = 65534
-# Python may live in root's home, which is closed to others: open it, in a mount namespace of its own.
-OPEN_PYTHON = """set -e
-mount --bind "$1" "$0"
-mount -t tmpfs -o mode=755 none "$2"
-mkdir -p "$1"
-mount --bind "$0" "$1"
-shift 2
-exec "$@"
-"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -125,24 +114,11 @@ def test_metrics_move_while_it_records(tmp_path: Path) -> None:
     assert 10 < len(later) < 500
 
 
-def as_nobody(home: Path) -> tuple[str, ...]:
-    """What to put before a command so that an unprivileged user runs it."""
-    lower = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-    python = Path(sys.base_prefix)
-    closed = [folder for folder in reversed(python.parents) if not folder.stat().st_mode & stat.S_IXOTH]
-    if not closed:
-        return lower
-    return ("unshare", "--mount", "sh", "-c", OPEN_PYTHON, str(home), str(python), str(closed[0]), *lower)
-
-
 @pytest.fixture
 def home() -> Iterator[Path]:
     """A folder of nobody's; pytest's own ones are root's alone."""
-    folder = Path(tempfile.mkdtemp(prefix="necroscope-nobody-", dir="/var/tmp"))
-    (folder / "python").mkdir()
-    os.chown(folder, NOBODY, NOBODY)
-    yield folder
-    shutil.rmtree(folder)
+    with folder_of_nobody() as folder:
+        yield folder
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")
