@@ -29,9 +29,11 @@ HARMLESS: dict[str, dict[str, str]] = {
     "connect": {
         r'.*sun_path="/run/(dbus/system_bus_socket|systemd/private)".*': "asks systemd: see READING_METHODS",
         r'.*sun_path="/var/run/nscd/socket".*': "the C library asks for the name of a user",
+        r'.*sin_addr=inet_addr\("127\.0\.0\.1"\).*': "the API server that was named: see sendto",
     },
     "sendto": {
         r"\d+<UNIX.*": "to systemd, or between perf's own processes",
+        r'\d+<TCP.*, "GET /api/v1/nodes/.*': "asks the API server of the cluster that was named",
         r".*nlmsg_type=(0x14|SOCK_DIAG_BY_FAMILY)\b.*NLM_F_REQUEST\|(0x300|NLM_F_DUMP)\b.*": "lists sockets",
     },
     "execve": {r'"[^"]*/(necroscope|python[\d.]*|perf|setpriv|sh)", .*': "ourselves, and perf"},

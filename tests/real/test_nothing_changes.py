@@ -25,6 +25,7 @@ from necroscope.cli.main import VERBS
 from necroscope.model import remedy_ids as ids
 from necroscope.sources.host import Host
 from necroscope.sources.nic_queues import open_nic_queues
+from tests.fleet.jobs.answers import Said, Server, serving
 from tests.real.forbidden_calls import READING_METHODS, forbidden
 from tests.real.system_calls import Call, bus_methods, read_calls, under_watch
 
@@ -41,9 +42,9 @@ PROGRAM = Path(sys.executable).with_name("necroscope")
 UNIT = "ecs.service"
 LOOK = "-d 1s"
 
-# What others read, in this order; {} is the folder that is given.
+# What others read, in this order; {} is the folder that is given, {api} the API server of a cluster.
 WRITERS = (
-    "record -d 3s --store {}/store",
+    "record -d 3s --store {}/store --textfile {}/necroscope.prom",
     "import {}/stacks.folded --store {}/store",
     "seal --store {}/store",
     "fleet ship --store {}/store --fleet {}/fleet",
@@ -70,6 +71,8 @@ READERS = (
     "drift {}/one.json {}/two.json",
     "report --store {}/store -o {}/report.md",
     "serve --store {}/store -o {}/page.html",
+    "rules prometheus,prometheus-operator,grafana,npd -o {}/rules",
+    "kubernetes show --store {}/store --address {api} --node node-a",
     "verify --at 2s --window 1s --now --store {}/store",
     "verify --at 1s --window 2s --store {}/store",
     "explain zombie-memory-cgroups",
@@ -121,11 +124,12 @@ class Watch:
     leak: LeakingUnit
     given: Path
     traces: Path
+    api: Server
 
     def run(self, row: str, *before: str) -> Run:
         """One row of words; `before` is what makes all read-only."""
         trace = Path(tempfile.mkdtemp(dir=self.traces))
-        words = [word.replace("{}", str(self.given)) for word in row.split()]
+        words = row.replace("{}", str(self.given)).replace("{api}", self.api.address).split()
         command = under_watch(trace, [str(PROGRAM), *words, "--json"])
         done = self.leak.machine.run([*before, "env", ENVIRONMENT, *command], timeout_seconds=180)
         return Run(row, done.returncode, done.stdout, done.stderr, read_calls(trace))
@@ -165,8 +169,12 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
     (place / "given/fleet").mkdir(parents=True)
     (place / "traces").mkdir()
     (place / "given/stacks.folded").write_text("kubelet;shrink_node;mem_cgroup_iter 12\n")
-    with leaking_unit(300, 20, binds=(CHECKOUT, place), private_network=False) as leak:
-        yield Watch(leak, place / "given", place / "traces")
+    node = Said(b'{"kind": "Node", "status": {"conditions": []}}')
+    with (
+        serving(lambda _: node) as api,  # it can only be asked: it knows no other method than GET
+        leaking_unit(300, 20, binds=(CHECKOUT, place), private_network=False) as leak,
+    ):
+        yield Watch(leak, place / "given", place / "traces", api)
 
 
 @pytest.fixture(scope="module")
@@ -228,6 +236,10 @@ def test_systemd_was_asked_and_the_ledger_was_there(runs: dict[str, Run]) -> Non
     doctor = runs[f"doctor {LOOK}"]
     assert "Get" in bus_methods(doctor.calls)
     assert any("instances/necroscope-" in path for call in doctor.calls for path in call.paths)
+
+
+def test_the_cluster_was_asked(runs: dict[str, Run], watch: Watch) -> None:
+    assert {path.partition("?")[0] for path, _ in watch.api.asked} == {"/api/v1/nodes/node-a"}
 
 
 @pytest.fixture
