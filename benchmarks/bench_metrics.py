@@ -1,0 +1,138 @@
+"""What metrics cost: a moment, a scrape, and to find out what is wrong now when a segment is sealed.
+
+    python benchmarks/bench_metrics.py
+
+The counters are read by the real sources, from this machine and from a generated host with 96 cores
+(large_host.py): 120 times, which stand for a segment of 120 s, and that for six of one boot. The first five
+are sealed and examined; the sixth is sealed by a process of its own, as the recorder does it, with the
+examination and without. There are no samples: those are not examined.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.large_host import CORES_COUNT, LargeHost
+from benchmarks.timing import best_of, report, report_amount
+from necroscope.exporter.exposition import render
+from necroscope.exporter.meter import Meter
+from necroscope.findings.standing import examine_last_minutes
+from necroscope.findings.thresholds import load_thresholds
+from necroscope.recording.sampler import Sampler
+from necroscope.recording.segment import Moment
+from necroscope.sources.catalog import SOURCES
+from necroscope.sources.host import Host
+from necroscope.sources.nic_counters import NIC_COUNTERS
+from necroscope.sources.source import Source
+from tests.segments import BEGIN_NS
+from tests.stored import BOOT_ID, HOST, anchor_at, open_segment, sealed_segment
+
+SEGMENT_SECONDS, SEALED_BEFORE = 120, 5
+SECOND_NS = 10**9
+EXAMINATION_LIMIT_SECONDS = 0.3  # of CPU: a quarter of a percent of one core
+MOMENT_LIMIT_SECONDS = 1e-3
+RUNS = 5
+NO_CONFIG = Path("/dev/null")
+
+
+def read_large(tree: Path) -> list[Moment]:
+    """What the real sources say of the generated host in the seconds of one segment."""
+    large = LargeHost(tree)
+    sources = [replace(s, open=large.open_nic_counters) if s is NIC_COUNTERS else s for s in SOURCES]
+    return read_segment(Host(tree), sources, large.advance)
+
+
+def read_segment(
+    host: Host, sources: Sequence[Source[Any]] = SOURCES, advance: Callable[[], object] = lambda: None
+) -> list[Moment]:
+    """The seconds of one segment, as fast as they can be read."""
+    fast = Sampler(host, [source for source in sources if source.pace_seconds <= 1])
+    slow = Sampler(host, [source for source in sources if source.pace_seconds > 1])
+    moments = []
+    for second in range(SEGMENT_SECONDS + 1):
+        read = [fast.read(everything=True), *([slow.read(everything=True)] if second % 60 == 0 else ())]
+        readings = {name: reading for one in read for name, reading in one.readings.items()}
+        costs = {name: cost for one in read for name, cost in one.cost_ns.items()}
+        moments.append(Moment(BEGIN_NS + second * SECOND_NS, readings, costs))
+        advance()
+    return moments
+
+
+def shifted(moments: Sequence[Moment], segments: int) -> list[Moment]:
+    """The same so many segments later."""
+    by_ns = segments * SEGMENT_SECONDS * SECOND_NS
+    return [replace(moment, time_ns=moment.time_ns + by_ns) for moment in moments]
+
+
+def measure_meter(moments: Sequence[Moment], cores: int) -> None:
+    """A moment and a scrape."""
+    spent = []
+    meter = Meter(kernel_ratio=0.7, busy_ratio=0.95)
+    for turn in range(6):
+        for moment in shifted(moments, turn):
+            began = time.perf_counter()
+            meter.observe(moment)
+            spent.append(time.perf_counter() - began)
+    report(f"a moment of {cores} cores", median(spent), "a thousandth of a second", MOMENT_LIMIT_SECONDS)
+    scrape = best_of(lambda: render(meter))
+    report(f"a scrape of {cores} cores", scrape, "a thousandth of a second", MOMENT_LIMIT_SECONDS)
+
+
+def measure_examination(folder: Path, moments: Sequence[Moment], cores: int) -> None:
+    """Sealing with it and without."""
+    store = folder / f"store-{cores}"
+    for turn in range(SEALED_BEFORE):
+        later = shifted(moments, turn)
+        sealed_segment(store, later, anchor=anchor_at(later[0].time_ns))
+    began = time.process_time()
+    examine_last_minutes(store / HOST, BOOT_ID, load_thresholds(NO_CONFIG))
+    print(f"ten minutes of {cores} cores at once, after a start: {time.process_time() - began:.2f} s of CPU")
+    last = shifted(moments, SEALED_BEFORE)
+    opened = open_segment(store, last, anchor=anchor_at(last[0].time_ns), ended="full").folder
+    words = ("--examine", BOOT_ID, "--config", str(NO_CONFIG))
+    without = median(_seal(store, opened) for _ in range(RUNS))
+    examined = median(_seal(store, opened, *words) for _ in range(RUNS)) - without
+    limit = EXAMINATION_LIMIT_SECONDS
+    report_amount(
+        f"sealing {SEGMENT_SECONDS} s of {cores} cores", without, "s of CPU", "1 %", SEGMENT_SECONDS / 100
+    )
+    report_amount(f"to examine ten minutes of {cores} cores", examined, "s of CPU", "limit", limit)
+
+
+def _seal(store: Path, opened: Path, *words: str) -> float:
+    """CPU seconds of a sealing child; the store is as it was before."""
+    with tempfile.TemporaryDirectory(dir=store.parent) as name:
+        copy = Path(name) / "store"
+        shutil.copytree(store, copy)
+        target = copy / opened.relative_to(store)
+        command = [sys.executable, "-m", "necroscope", "seal", "--json", *words, str(target)]
+        body = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    if words and not body.get("state"):
+        raise SystemExit(f"it was not examined: {body}")
+    return float(body["cpu_seconds"])
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory(prefix="necroscope-bench-") as name:
+        tree = Path(name) / "tree"
+        tree.mkdir()
+        hosts = ((os.cpu_count() or 1, read_segment(Host())), (CORES_COUNT, read_large(tree)))
+        for cores, moments in hosts:
+            measure_meter(moments, cores)
+            measure_examination(Path(name), moments, cores)
+
+
+if __name__ == "__main__":
+    main()
