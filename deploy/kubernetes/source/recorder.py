@@ -9,6 +9,7 @@ from deploy.kubernetes.source.markers import Block, Spread
 from deploy.kubernetes.source.metadata import SELECTOR, labels, metadata
 from deploy.kubernetes.source.pod import pod_template
 from deploy.kubernetes.source.values import VALUES
+from necroscope.exporter.operator_rules import API_VERSION, pod_monitor_spec
 
 
 def config_map() -> dict[str, Any]:
@@ -33,20 +34,9 @@ def daemon_set(level: Level) -> dict[str, Any]:
 
 def pod_monitor() -> dict[str, Any]:
     """For the Prometheus operator; a kind of its own, which a cluster has or has not."""
-    node = ["__meta_kubernetes_pod_node_name"]
-    # Called by its node: with the name of a pod in it, an upgrade would make it another target.
-    relabelings = [
-        *({"sourceLabels": node, "targetLabel": name} for name in ("node", "instance")),
-        {"action": "labeldrop", "regex": "pod"},
-    ]
-    endpoint = {"port": "metrics", "interval": VALUES["podMonitor.interval"], "relabelings": relabelings}
     return {
-        "apiVersion": "monitoring.coreos.com/v1",
+        "apiVersion": API_VERSION,
         "kind": "PodMonitor",
         "metadata": {**metadata(), "labels": {**labels(), Spread(VALUES["podMonitor.labels"]): None}},
-        "spec": {
-            "jobLabel": "app.kubernetes.io/name",  # the alert rules ask for the job `necroscope`
-            "selector": {"matchLabels": dict(SELECTOR)},
-            "podMetricsEndpoints": [endpoint],
-        },
+        "spec": pod_monitor_spec(VALUES["podMonitor.interval"]),
     }

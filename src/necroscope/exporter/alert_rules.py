@@ -98,7 +98,7 @@ def own_groups() -> tuple[Group, ...]:
 def files(docs: str) -> tuple[RuleFile, ...]:
     """The one file of `necroscope rules prometheus`."""
     document = {"groups": rule_groups(own_groups(), docs)}
-    return (RuleFile("necroscope.rules.yaml", yaml_text(HEAD, document)),)
+    return (RuleFile("necroscope.rules.yaml", yaml_text(document, head=HEAD)),)
 
 
 def _recording(name: str, row: dict[str, str]) -> Recording:

@@ -23,4 +23,4 @@ def node_exporter_groups() -> tuple[Group, ...]:
 def files(docs: str) -> tuple[RuleFile, ...]:
     """The one file of `necroscope rules prometheus-node-exporter`."""
     document = {"groups": rule_groups(node_exporter_groups(), docs)}
-    return (RuleFile("necroscope-node-exporter.rules.yaml", yaml_text(HEAD, document)),)
+    return (RuleFile("necroscope-node-exporter.rules.yaml", yaml_text(document, head=HEAD)),)

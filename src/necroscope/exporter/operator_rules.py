@@ -6,6 +6,8 @@ Both have the name and namespace of the DaemonSet. Labels that a Prometheus sele
 
 from __future__ import annotations
 
+from typing import Any
+
 from necroscope.exporter.alert_rules import Document, own_groups, rule_groups
 from necroscope.exporter.yaml_text import yaml_text
 from necroscope.model.rule_file import RuleFile
@@ -17,43 +19,42 @@ PrometheusRule has keep_firing_for."""
 NAME = "necroscope"
 LABELS = {"app.kubernetes.io/name": NAME}
 PORT = "metrics"
+API_VERSION = "monitoring.coreos.com/v1"
 
 
 def files(docs: str) -> tuple[RuleFile, ...]:
     """The one file of `necroscope rules prometheus-operator`."""
     rule = _object("PrometheusRule", {"groups": rule_groups(own_groups(), docs)})
-    return (RuleFile("necroscope-prometheusrule.yaml", yaml_text(HEAD, rule, _pod_monitor())),)
+    monitor = _object("PodMonitor", pod_monitor_spec())
+    return (RuleFile("necroscope-prometheusrule.yaml", yaml_text(rule, monitor, head=HEAD)),)
 
 
-def _pod_monitor() -> Document:
-    """`jobLabel` gives the job the name that alerts ask for.
+def pod_monitor_spec(interval: object = "15s") -> dict[str, Any]:
+    """All recorders, those of reserved nodes too: they have the same name and other components.
 
-    A target is called by its node: with the name of a pod in it, an upgrade would make it another one, and
-    alerts that look back for hours would begin anew.
+    `jobLabel` gives the job the name that alerts ask for. A target is called by its node: with the name of a
+    pod in it, an upgrade would make it another one, and alerts that look back for hours would begin anew.
     """
     node = ["__meta_kubernetes_pod_node_name"]
     endpoint = {
         "port": PORT,
-        "interval": "15s",
+        "interval": interval,
         "relabelings": [
             {"sourceLabels": node, "targetLabel": "node"},
             {"sourceLabels": node, "targetLabel": "instance"},
             {"action": "labeldrop", "regex": "pod"},
         ],
     }
-    return _object(
-        "PodMonitor",
-        {
-            "jobLabel": "app.kubernetes.io/name",
-            "selector": {"matchLabels": dict(LABELS)},
-            "podMetricsEndpoints": [endpoint],
-        },
-    )
+    return {
+        "jobLabel": "app.kubernetes.io/name",
+        "selector": {"matchLabels": dict(LABELS)},
+        "podMetricsEndpoints": [endpoint],
+    }
 
 
 def _object(kind: str, spec: Document) -> Document:
     return {
-        "apiVersion": "monitoring.coreos.com/v1",
+        "apiVersion": API_VERSION,
         "kind": kind,
         "metadata": {"name": NAME, "namespace": NAME, "labels": dict(LABELS)},
         "spec": spec,

@@ -1,28 +1,41 @@
-"""YAML as people write it: in the order given, and a text of several lines as such."""
+"""YAML as people write it: in the order given, lists indented, a text of several lines as such."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import yaml
 
-NEVER_FOLDED = 10_000  # columns; a folded expression is hard to copy
+NEVER_FOLDED = 10**6  # columns; a folded expression is hard to copy
 
 
-def yaml_text(head: str, *documents: object) -> str:
-    """Documents below a comment."""
+def yaml_text(*documents: object, head: str = "") -> str:
+    """Documents, below a comment where there is one."""
+    import yaml
+
+    comment = "".join(f"# {line}\n" for line in head.splitlines())
+    body: str = yaml.dump_all(
+        documents, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=NEVER_FOLDED
+    )
+    return comment + body
+
+
+@cache
+def _dumper() -> type[yaml.SafeDumper]:
+    # Not at the top: `rules` alone writes YAML, and the recorder does without.
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """One whose representer is not shared with others."""
+        def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+            super().increase_indent(flow, False)
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True  # what is there twice is written twice
 
     Dumper.add_representer(str, _represent_text)
-    comment = "".join(f"# {line}\n" for line in head.splitlines())
-    body: str = yaml.dump_all(
-        documents, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=NEVER_FOLDED
-    )
-    return comment + body
+    return Dumper
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
