@@ -262,6 +262,7 @@ class Agent:
             gap_seconds=self._recorder.gap_seconds,
             costs=tuple(costs),
             sealing_error=sealer.error,
+            is_flight=self._orders.flight,
             findings_error=self._findings.error,
             ship=self._shipping.status,
             kubernetes=self._kubernetes.status,

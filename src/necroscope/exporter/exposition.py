@@ -32,6 +32,7 @@ def status_samples(status: Status) -> Iterator[Sample]:
     """How the recorder itself is."""
     values: dict[str, float] = {
         "recorder_start_time_seconds": status.begin_utc_ns / 1e9,
+        "recorder_flight": 1 if status.is_flight else 0,
         "recorder_moments_total": status.moments,
         "segments_sealed_total": status.segments_sealed,
         "segments_waiting": status.segments_waiting,
@@ -69,6 +70,7 @@ def _kubernetes_samples(told: KubernetesStatus) -> Iterator[Sample]:
         yield Sample("necroscope_kubernetes_reports_total", (result,), count)
     if told.last_success_us:
         yield Sample("necroscope_kubernetes_seconds_since_success", (), _seconds_since(told.last_success_us))
+    yield Sample("necroscope_kubernetes_dropped_events_total", (), told.dropped)
 
 
 def _seconds_since(utc_us: int) -> float:

@@ -141,6 +141,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("necroscope_source_read_seconds_total", "counter", "Time spent on reading a source.", ("source",)),
     # How the recorder itself is.
     Family("necroscope_recorder_start_time_seconds", "gauge", "When the recorder began, since the epoch."),
+    Family("necroscope_recorder_flight", "gauge", "1 if all is kept in memory until an event fires."),
     Family("necroscope_recorder_moments_total", "counter", "Moments recorded."),
     Family("necroscope_segments_sealed_total", "counter", "Segments sealed."),
     Family("necroscope_segments_waiting", "gauge", "Segments closed and not sealed yet."),
@@ -166,6 +167,11 @@ FAMILIES: tuple[Family, ...] = (
         ("result",),
     ),
     Family("necroscope_kubernetes_seconds_since_success", "gauge", "Since it was last told how the node is."),
+    Family(
+        "necroscope_kubernetes_dropped_events_total",
+        "counter",
+        "Events that it will not be told of: too many, or too old.",
+    ),
     Family(
         "necroscope_own_cpu_seconds_total", "counter", "CPU time of each part of the recorder.", ("part",)
     ),

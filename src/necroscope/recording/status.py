@@ -60,6 +60,7 @@ class Status:
     gap_seconds: float
     costs: tuple[OwnCost, ...]
     sealing_error: str = ""  # why closed segments cannot be made columnar now
+    is_flight: bool = False  # all is kept in memory until an event fires
     findings_error: str = ""  # why it is not known what is wrong with the node now
     ship: ShipStatus | None = None  # None: nothing is shipped
     kubernetes: KubernetesStatus | None = None  # None: nothing is reported
