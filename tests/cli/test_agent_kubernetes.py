@@ -72,6 +72,26 @@ def test_nothing_is_said_before_it_has_looked_and_unknown_when_it_no_longer_does
     assert others[0].message == "what was recorded is not examined: a damaged segment"
 
 
+def test_what_is_wrong_with_the_recorder_counts_after_a_minute(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = agent()
+    one.take_state(NodeState(time.time_ns(), (), ALL))
+    full = replace(STATUS, store_error="no space left")
+    for seconds, status, expected in [
+        (0, full, "False"),
+        (59, full, "False"),
+        (60, full, "True"),
+        (61, STATUS, "False"),
+        (62, full, "False"),
+        (121, full, "False"),
+        (122, full, "True"),
+    ]:
+        monkeypatch.setattr(time, "monotonic", lambda seconds=seconds: 1000.0 + seconds)
+        tick(one, status)
+        assert heard.conditions[-1][-1].status == expected, seconds
+
+
 def test_an_event_is_handed_on_at_once(heard: Heard) -> None:
     one = agent()
     now_ns = time.monotonic_ns()

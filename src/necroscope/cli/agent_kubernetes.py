@@ -14,13 +14,15 @@ from necroscope.kubernetes.conditions import conditions_of, conditions_unexamine
 from necroscope.kubernetes.episodes import Episodes
 from necroscope.kubernetes.reporter import Reporter
 from necroscope.model.event import Event
-from necroscope.model.node_state import NodeState
+from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.recording.clock import take_anchor
 from necroscope.recording.config import KubernetesSettings
 from necroscope.recording.segment import Moment
 from necroscope.recording.status import KubernetesStatus, Status
 from necroscope.sources.host import Host
 from necroscope.sources.nic_queues import NIC_QUEUES
+
+LASTING_SECONDS = 60.0  # perf is started again, a full disk is emptied: that is no condition of the node
 
 
 class AgentKubernetes:
@@ -40,6 +42,7 @@ class AgentKubernetes:
         self._settings = settings
         self._episodes = Episodes(starved_seconds=0.0)  # as `load` finds it
         self._dropped = 0  # of the episodes, as far as the reporter knows
+        self._troubled: dict[str, float] = {}  # what is wrong with ourselves, and since when
         self._state: NodeState | None = None
         self._has_looked = False  # nothing is said of the node before
         self.load()
@@ -101,11 +104,17 @@ class AgentKubernetes:
         self._dropped = self._episodes.dropped
 
     def _conditions(self, status: Status) -> tuple[Condition, ...]:
-        troubles = own_troubles(status)
+        troubles = self._lasting(own_troubles(status))
         if self._state is None:
             why = status.findings_error or "nothing was sealed for longer than 10 minutes"
             return conditions_unexamined(f"what was recorded is not examined: {why}", troubles)
         return conditions_of(self._state, troubles, self._episodes.last_ids)
+
+    def _lasting(self, troubles: Sequence[ActiveFinding]) -> tuple[ActiveFinding, ...]:
+        """Those that have stood for a while."""
+        now = time.monotonic()
+        self._troubled = {one.id: self._troubled.get(one.id, now) for one in troubles}
+        return tuple(one for one in troubles if now - self._troubled[one.id] >= LASTING_SECONDS)
 
     def _command(self, settings: KubernetesSettings) -> list[str]:
         """UsageError where it is not known whom to tell, or about which node."""

@@ -108,9 +108,9 @@ def _handed_over() -> Handover:
 
 def _last(last: Handover | None, settings: KubernetesSettings) -> Handover | None:
     """What the recorder said last, as it is to be told now: what is old says nothing about now."""
+    from necroscope.kubernetes.clock_text import rfc3339
     from necroscope.kubernetes.conditions import conditions_unknown
     from necroscope.kubernetes.handover import Handover
-    from necroscope.kubernetes.node_status import rfc3339
 
     if last is None:
         return None

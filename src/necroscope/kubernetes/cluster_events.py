@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from necroscope.kubernetes.clock_text import rfc3339
 from necroscope.kubernetes.episode import Episode
 from necroscope.kubernetes.names import COMPONENT, FIELD_MANAGER
-from necroscope.kubernetes.node_status import rfc3339
 from necroscope.kubernetes.ray_pods import NodePod
 
 LONGEST_MESSAGE = 1024

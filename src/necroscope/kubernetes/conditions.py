@@ -9,11 +9,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from necroscope.kubernetes.clock_text import rfc3339
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.names import DOMAIN
 from necroscope.model.finding import Severity
@@ -123,7 +123,7 @@ def _condition(
     told = "; ".join(f"{id} could not look: {why.get(id, 'it was not asked')}" for id in unseen)
     if set(unseen) & set(rule.must_look):
         return _made(rule, "Unknown", NOT_CHECKED, told)
-    until = f"in the 10 minutes until {_clock(state.examined_utc_ns)}" if rule.must_look else ""
+    until = f"in the 10 minutes until {rfc3339(state.examined_utc_ns)}" if rule.must_look else ""
     message = " ".join(filter(None, (rule.healthy_message, until)))
     return _made(rule, "False", rule.healthy_reason, f"{message}; {told}" if told else message)
 
@@ -143,7 +143,3 @@ def _words(
     go_on = GO_ON if "{event}" in rule.go_on and not event else rule.go_on.format(event=event)
     room = LONGEST_MESSAGE - len(more) - len(go_on) - 2
     return f"{worst.summary[:room]}{more}: {go_on}"
-
-
-def _clock(utc_ns: int) -> str:
-    return f"{datetime.fromtimestamp(utc_ns // 10**9, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+from necroscope.kubernetes.clock_text import rfc3339
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.conditions import condition_rules
 from necroscope.kubernetes.names import DOMAIN, FIELD_MANAGER
@@ -85,8 +85,3 @@ def removal_patch(standing: Mapping[str, Standing]) -> dict[str, Any]:
     """The patch that takes off those of our conditions that stand."""
     types = [rule.type for rule in condition_rules() if rule.type in standing]
     return {"status": {"conditions": [{"$patch": "delete", "type": type} for type in types]}}
-
-
-def rfc3339(utc_ns: int) -> str:
-    """As the API server writes times: in whole seconds."""
-    return f"{datetime.fromtimestamp(utc_ns // 10**9, UTC):%Y-%m-%dT%H:%M:%SZ}"
