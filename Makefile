@@ -112,7 +112,7 @@ kernels: .venv/set-up-run ## write docs/kernels.md from probes of several kernel
 .PHONY: test
 test: .venv/set-up-dev $(STATIC) ## set up, then run all tests but the slow ones
 	scripts/system-packages perf systemd-nspawn dbus-daemon jq tmux strace setpriv mkfs.ext4 promtool rpm \
-	  db5.3_load ip ethtool chromium prometheus-node-exporter
+	  db5.3_load ip ethtool chromium prometheus-node-exporter busybox
 	scripts/node-packages
 	scripts/go-programs kustomize helm
 	if [ -d web/node_modules/vite ]; then cd web && npm run --silent test; fi
