@@ -20,11 +20,13 @@ from necroscope.fleet.jobs.kubernetes_pods import IN_CLUSTER, kubernetes_api, re
 from necroscope.kubernetes import access
 from necroscope.kubernetes.access import Access
 from necroscope.kubernetes.api_server import ApiServer
+from necroscope.kubernetes.asking_again import TRIES
 from necroscope.kubernetes.conditions import condition_rules
 from necroscope.kubernetes.episode import Episode
 from necroscope.model.labels import Label
 from necroscope.sources import kubernetes_node
 from necroscope.sources.kubernetes_node import ask_node
+from tests.kubernetes.conflicts import conflicts
 from tests.kubernetes.reporting import NODE, OTHER, STRATEGIC, Reporting, keep_last, reporting, wait_for
 from tests.kubernetes.too_many_requests import too_many_requests
 
@@ -188,8 +190,22 @@ def test_a_report_waits_as_long_as_it_is_asked_to(one: Reporting) -> None:
         timer.join()
 
 
+def test_conflicts_are_asked_again_and_told_when_they_do_not_end(one: Reporting) -> None:
+    with conflicts(one) as made:
+        made.left = 2
+        assert one.report("nic-reset")[1]["result"] == "ok"
+        assert made.met == 2
+        assert one.conditions()["NICResetting"]["status"] == "True"
+        made.left = 1000
+        code, body = one.report()
+        assert (code, body["result"], made.met - 2) == (3, "failed", TRIES)
+        assert "409" in body["error"]["what"]
+    assert one.report()[1]["result"] == "ok"
+    assert one.conditions()["NICResetting"]["status"] == "False"
+
+
 def test_others_who_write_to_the_same_node_neither_keep_us_out_nor_lose_anything(one: Reporting) -> None:
-    """The API server settles most such conflicts within itself; test_asking_again has a 409."""
+    """The API server settles such conflicts within itself."""
     with writers(one, 6) as turns:
         codes = [one.report(*(["nic-reset"] if turn % 2 else []))[0] for turn in range(10)]
     assert codes == [0] * 10
