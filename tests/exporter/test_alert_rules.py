@@ -24,7 +24,7 @@ MANUAL = (ROOT / "docs/alerts.md").read_text()
 OWN, OTHERS = own_groups(), node_exporter_groups()
 SELECTOR = re.compile(r"\b(necroscope_\w+)(?:\{([^}]*)\})?")
 RECORDED = re.compile(r"\b[a-z_]+:\w+:\w+\b")
-TARGET_LABELS = {"job", "instance", "node"}
+TARGET_LABELS = {"cluster", "job", "instance", "node"}
 PARTS = ("Means.", "Look first.", "Does not say", "To do.", "Clears")
 
 needs_promtool = pytest.mark.skipif(
@@ -127,6 +127,6 @@ def test_the_operators_objects_have_the_same_rules_and_find_the_recorders() -> N
     rule, monitor = yaml.safe_load_all(file.text)
     assert rule["spec"] == yaml.safe_load(alert_rules.files(DOCS)[0].text)
     assert {one["apiVersion"] for one in (rule, monitor)} == {"monitoring.coreos.com/v1"}
-    assert monitor["spec"]["selector"] == {"matchLabels": {"app.kubernetes.io/name": "necroscope"}}
+    assert monitor["spec"]["selector"] == {"matchLabels": operator_rules.SELECTOR}
     assert monitor["spec"]["podMetricsEndpoints"][0]["port"] == "metrics"
     assert monitor["spec"]["jobLabel"] == "app.kubernetes.io/name", "the job is then called necroscope"

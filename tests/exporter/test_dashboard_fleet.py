@@ -98,9 +98,15 @@ def test_without_metrics_nothing_is_said_to_be_well(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_is_down_is_counted_and_listed(tmp_path: Path) -> None:
-    inputs = [series("up", "here", "1x40"), series("up", "gone", "1x20 0x20")]
+    inputs = [
+        *(series("up", node, "1x40") for node in ("here", "file-gone", "never")),  # of node_exporter, for two
+        series("up", "gone", "1x20 0x20"),
+        series("necroscope_build_info", "here", "1x40", version="1"),
+        series("necroscope_build_info", "gone", "1x20 stale", version="1"),
+        series("necroscope_build_info", "file-gone", "1x27 stale", version="1"),
+    ]
     tests = [
-        expected(f"{SUMS}: Recorder down", {"": 1}),
-        expected(f"{TABLE}: Recorder", {"here": 1, "gone": 0}),
+        expected(f"{SUMS}: Recorder down", {"": 2}),
+        expected(f"{TABLE}: Recorder", {"here": 1, "gone": 0, "file-gone": 0}),
     ]
     check(tmp_path, inputs, tests)

@@ -43,10 +43,14 @@ STATUS = Status(
     profiling="cycles at 97 Hz",
     profiling_error="",
     perf_starts=1,
-    gaps=1,
-    gap_seconds=1.25e-7,
+    gaps=2,
+    gap_seconds=180 + 1.25e-7,
+    gaps_before=1,
+    gap_seconds_before=180,
     costs=(OwnCost("recorder", 1.5, 40 << 20), OwnCost("perf", 0.25, 14 << 20)),
-    ship=ShipStatus(sent=7, given_up=2, failures=1, waiting=3, last_success_us=1_776_247_331_500_000),
+    ship=ShipStatus(
+        sent=7, given_up=2, failures=1, waiting=3, last_success_us=1_776_247_331_500_000, every_seconds=300
+    ),
     kubernetes=KubernetesStatus(ok=5, refused=1, failed=2, last_success_us=1_776_247_331_500_000),
 )
 
@@ -116,13 +120,17 @@ def test_the_recorder_itself() -> None:
     assert values["necroscope_recorder_start_time_seconds"] == 1_776_247_331.5
     assert values["necroscope_store_bytes"] == 8 << 30
     assert values["necroscope_store_writable"] == values["necroscope_profiling"] == 1
-    assert values["necroscope_capture_gap_seconds_total"] == 1.25e-7
+    assert values["necroscope_capture_gap_seconds_total"] == pytest.approx(1.25e-7)
+    assert values["necroscope_capture_gaps_total"] == 1, (
+        "that nobody recorded before the start is not counted"
+    )
     assert families["necroscope_own_cpu_seconds_total"].values == {("recorder",): 1.5, ("perf",): 0.25}
     shipped = {
         name.removeprefix("necroscope_ship_"): value for name, value in values.items() if "_ship_" in name
     }
     assert (shipped.pop("seconds_since_success") or 0) > 0
-    assert shipped == {"waiting_parts": 3, "sent_parts_total": 7, "dropped_parts_total": 2, "errors_total": 1}
+    parts = {"waiting_parts": 3, "sent_parts_total": 7, "dropped_parts_total": 2, "errors_total": 1}
+    assert shipped == {"interval_seconds": 300, **parts}
 
 
 def test_reports_to_the_cluster_by_what_became_of_them() -> None:

@@ -194,6 +194,12 @@ def test_an_event_that_is_told_again_counts_once() -> None:
     assert values(observed(segment, told), "necroscope_events_total")[("core-saturated",)] == 1
 
 
+def test_a_queue_that_goes_on_to_stall_is_counted_again_and_again() -> None:
+    events = [reset(second) for second in range(1, 122, 5)]  # as a watchdog does, without ever saying `done`
+    counted = resets(observed(segment_of({KERNEL_LOG: [kernel_log()]}), events))
+    assert counted == {("eth0", "ena"): 9}, "every 15 s: lines within 10 s of the first are of the same one"
+
+
 def test_resets_are_unknown_without_the_kernel_log() -> None:
     queues = (QueueTimeouts("eth0", "ena", 0, 2),)
     meter = observed(segment_of({NIC_TIMEOUTS: [queues], KERNEL_LOG: [REFUSED]}))

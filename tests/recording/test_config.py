@@ -45,6 +45,7 @@ def test_every_setting_is_understood(tmp_path: Path) -> None:
     age = "3d"
     listen = "127.0.0.1:9464"
     textfile = "/var/lib/prometheus/node-exporter/necroscope.prom"
+    per_core_metrics = true
     [thresholds.core-saturated]
     seconds = 5
     """
@@ -54,6 +55,7 @@ def test_every_setting_is_understood(tmp_path: Path) -> None:
         budget=Budget(4 << 30, 512 << 20, 3 * 86400.0),
         listen="127.0.0.1:9464",
         textfile="/var/lib/prometheus/node-exporter/necroscope.prom",
+        per_core_metrics=True,
     )
 
 

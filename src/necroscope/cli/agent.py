@@ -76,7 +76,8 @@ class Agent:
         self._rate = self._settings.rate  # of the perf that runs
         thresholds = load_thresholds(orders.config)
         self._watch = Watch(thresholds)
-        self._metrics = AgentMetrics(thresholds, lambda: self.status)
+        per_core = self._settings.per_core_metrics
+        self._metrics = AgentMetrics(thresholds, lambda: self.status, per_core=per_core)
         self._findings = AgentFindings(self._take_state)
         self._boot_id = orders.host.word("/proc/sys/kernel/random/boot_id")
         self._begin_utc_ns = time.time_ns()
@@ -161,8 +162,7 @@ class Agent:
         budget = self._settings.budget
         keep = ["--keep-perf-data"] if self._orders.keep_capture else []
         command = [sys.executable, "-m", "necroscope", "seal", "--json", *keep]
-        if not self._orders.host.is_own:
-            command += ["--root", str(self._orders.host.root)]
+        command += ["--root", str(self._orders.host.root)]
         if self._boot_id and not self._orders.flight:  # whose dumps are not the last minutes
             command += ["--examine", self._boot_id]
             command += ["--config", str(self._orders.config)] if self._orders.config else []
@@ -260,6 +260,8 @@ class Agent:
             perf_starts=capture.starts if capture else 0,
             gaps=self._recorder.gaps,
             gap_seconds=self._recorder.gap_seconds,
+            gaps_before=self._recorder.gaps_before,
+            gap_seconds_before=self._recorder.gap_seconds_before,
             costs=tuple(costs),
             sealing_error=sealer.error,
             is_flight=self._orders.flight,

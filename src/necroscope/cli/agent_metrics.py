@@ -20,8 +20,8 @@ from necroscope.recording.status import Status
 class AgentMetrics:
     """Serves and writes what the meter says, as the settings ask for."""
 
-    def __init__(self, thresholds: Thresholds, status: Callable[[], Status]) -> None:
-        self.meter = Meter(**_limits(thresholds))
+    def __init__(self, thresholds: Thresholds, status: Callable[[], Status], *, per_core: bool) -> None:
+        self.meter = Meter(**_limits(thresholds), per_core=per_core)
         self._status = status
         self._textfile: Textfile | None = None
 

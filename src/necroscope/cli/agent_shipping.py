@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from necroscope.fleet.ship.shipper import Shipper
@@ -28,7 +29,9 @@ class AgentShipping:
     @property
     def status(self) -> ShipStatus | None:
         """How it goes; None: nothing is shipped."""
-        return self.shipper.status if self.shipper and self.shipper.is_on else None
+        if not (self.shipper and self.shipper.is_on):
+            return None
+        return replace(self.shipper.status, every_seconds=self.shipper.every_seconds)
 
     def load(self) -> None:
         """Read the settings, again at every SIGHUP."""

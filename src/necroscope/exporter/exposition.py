@@ -42,8 +42,8 @@ def status_samples(status: Status) -> Iterator[Sample]:
         "frames_dropped_total": status.frames_dropped,
         "profiling": 1 if status.profiling else 0,
         "perf_starts_total": status.perf_starts,
-        "capture_gaps_total": status.gaps,
-        "capture_gap_seconds_total": status.gap_seconds,
+        "capture_gaps_total": status.gaps - status.gaps_before,
+        "capture_gap_seconds_total": max(status.gap_seconds - status.gap_seconds_before, 0.0),
     }
     for name, value in values.items():
         yield Sample(f"necroscope_{name}", (), value)
@@ -57,6 +57,7 @@ def status_samples(status: Status) -> Iterator[Sample]:
 
 
 def _ship_samples(ship: ShipStatus) -> Iterator[Sample]:
+    yield Sample("necroscope_ship_interval_seconds", (), ship.every_seconds)
     yield Sample("necroscope_ship_waiting_parts", (), ship.waiting)
     yield Sample("necroscope_ship_sent_parts_total", (), ship.sent)
     yield Sample("necroscope_ship_dropped_parts_total", (), ship.given_up)
@@ -66,6 +67,7 @@ def _ship_samples(ship: ShipStatus) -> Iterator[Sample]:
 
 
 def _kubernetes_samples(told: KubernetesStatus) -> Iterator[Sample]:
+    yield Sample("necroscope_kubernetes_interval_seconds", (), told.every_seconds)
     for result, count in (("ok", told.ok), ("refused", told.refused), ("failed", told.failed)):
         yield Sample("necroscope_kubernetes_reports_total", (result,), count)
     if told.last_success_us:

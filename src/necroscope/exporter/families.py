@@ -153,6 +153,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("necroscope_perf_starts_total", "counter", "Times that perf was started."),
     Family("necroscope_capture_gaps_total", "counter", "Stretches without samples or counters."),
     Family("necroscope_capture_gap_seconds_total", "counter", "How long they were together."),
+    Family("necroscope_ship_interval_seconds", "gauge", "The usual time between two runs of shipping."),
     Family("necroscope_ship_waiting_parts", "gauge", "Parts in the spool that have not arrived yet."),
     Family("necroscope_ship_sent_parts_total", "counter", "Parts that arrived at the fleet's place."),
     Family("necroscope_ship_dropped_parts_total", "counter", "Parts given up because the spool was full."),
@@ -160,6 +161,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "necroscope_ship_seconds_since_success", "gauge", "Since all that was recorded had arrived there."
     ),
+    Family("necroscope_kubernetes_interval_seconds", "gauge", "The usual time between two reports."),
     Family(
         "necroscope_kubernetes_reports_total",
         "counter",

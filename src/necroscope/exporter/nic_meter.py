@@ -13,7 +13,8 @@ from necroscope.sources.nic_timeouts import NicTimeouts
 
 MOST_DEVICES = 64  # names can be made up in the kernel log, and a node may have hundreds of virtual functions
 OTHER = ("other", "")
-# A driver that has seen a stall resets within seconds, and says so in several lines.
+# A driver that has seen a stall resets within seconds, and says so in several lines. What goes on for longer
+# is another one: a queue that its watchdog resets every 5 s must not look like a single reset.
 EPISODE_NS = 10 * 10**9
 # The line that says why may come after the first one, and a counter cannot be taken back.
 REASON_WITHIN_NS = 2 * 10**9
@@ -27,7 +28,6 @@ class _Episode:
     """A stall and what follows it."""
 
     begin_ns: int
-    last_ns: int
     reason: str
     is_counted: bool = False
 
@@ -62,12 +62,11 @@ class NicMeter:
         episode = self._episodes.get(nic)
         if event.phase == "done":
             self._end(nic)
-        elif episode and event.time_ns - episode.last_ns <= EPISODE_NS:
-            episode.last_ns = event.time_ns
+        elif episode and event.time_ns - episode.begin_ns <= EPISODE_NS:
             episode.reason = stronger(episode.reason, reason)
         else:
             self._end(nic)
-            self._episodes[nic] = _Episode(event.time_ns, event.time_ns, reason)
+            self._episodes[nic] = _Episode(event.time_ns, reason)
 
     def settle(self, now_ns: int) -> None:
         """Count the episodes whose reason must have been told by now."""

@@ -18,6 +18,7 @@ Alerts and what to do about each: docs/alerts.md. Needs Prometheus 2.42 or later
 PrometheusRule has keep_firing_for."""
 NAME = "necroscope"
 LABELS = {"app.kubernetes.io/name": NAME}
+SELECTOR = {**LABELS, "app.kubernetes.io/component": "recorder"}  # of pods; on reserved nodes it is another
 PORT = "metrics"
 API_VERSION = "monitoring.coreos.com/v1"
 
@@ -30,7 +31,7 @@ def files(docs: str) -> tuple[RuleFile, ...]:
 
 
 def pod_monitor_spec(interval: object = "15s") -> dict[str, Any]:
-    """All recorders, those of reserved nodes too: they have the same name and other components.
+    """All recorders but those of reserved nodes, where somebody provokes what would ring.
 
     `jobLabel` gives the job the name that alerts ask for. A target is called by its node: with the name of a
     pod in it, an upgrade would make it another one, and alerts that look back for hours would begin anew.
@@ -47,7 +48,7 @@ def pod_monitor_spec(interval: object = "15s") -> dict[str, Any]:
     }
     return {
         "jobLabel": "app.kubernetes.io/name",
-        "selector": {"matchLabels": dict(LABELS)},
+        "selector": {"matchLabels": dict(SELECTOR)},
         "podMetricsEndpoints": [endpoint],
     }
 

@@ -31,6 +31,7 @@ class RecordSettings:
     budget: Budget = field(default_factory=Budget)
     listen: str = ""  # HOST:PORT for Prometheus; empty: nobody listens
     textfile: str = ""  # FILE.prom for node_exporter; empty: none is written
+    per_core_metrics: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ def load_record_settings(config: Path | None, said: Mapping[str, Any]) -> Record
         budget=Budget(total, values.get("kept_budget", total // 4), age),
         listen=values.get("listen", default.listen),
         textfile=values.get("textfile", default.textfile),
+        per_core_metrics=values.get("per_core_metrics", default.per_core_metrics),
     )
 
 
@@ -221,4 +223,5 @@ SETTINGS: dict[str, Callable[[str], Any]] = {
     "age": parse_duration,
     "listen": parse_listen,
     "textfile": parse_textfile,
+    "per_core_metrics": parse_switch,
 }

@@ -44,6 +44,8 @@ class Recorder:
         self.moments = 0
         self.gaps = 0
         self.gap_seconds = 0.0
+        self.gaps_before = 0  # of them: those before the start
+        self.gap_seconds_before = 0.0
         self._parts = parts
         self._anchor: Anchor | None = None
         self._last_ns = 0
@@ -146,7 +148,9 @@ class Recorder:
     def _announce(self, output: Output, first: Moment) -> None:
         """Lines that were logged since the last recording ended belong to this one."""
         log: Reading[Any] | None = first.readings.get(KERNEL_LOG.id)
-        events = [*(self.note(event) for event in self._parts.before), *self._look(first)]
+        before = [self.note(event) for event in self._parts.before]
+        self.gaps_before, self.gap_seconds_before = self.gaps, self.gap_seconds
+        events = [*before, *self._look(first)]
         if log and (events or (log.value and log.value.lines)):
             output.add(replace(first, readings={KERNEL_LOG.id: log}), events)
         self._parts.observe(first, events)

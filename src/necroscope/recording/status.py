@@ -25,6 +25,7 @@ class ShipStatus:
     last_success_us: int = 0  # when all had arrived, UTC; 0: not known
     error: str = ""  # why not all has arrived; empty: it has
     problems: str = ""  # what cannot be sent at all
+    every_seconds: float = 0.0  # between two runs, as it is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class KubernetesStatus:
     last_success_us: int = 0  # UTC; 0: not yet
     error: str = ""  # why the last report was not heard; empty: it was
     problems: str = ""  # what it could not say, though it was
+    every_seconds: float = 0.0  # between two reports, as it is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,11 @@ class Status:
     profiling_error: str  # why not
     perf_starts: int
     gaps: int
-    gap_seconds: float
+    gap_seconds: float  # also of the time in which no recorder ran before
     costs: tuple[OwnCost, ...]
     sealing_error: str = ""  # why closed segments cannot be made columnar now
+    gaps_before: int = 0  # of the gaps: those before this recorder began
+    gap_seconds_before: float = 0.0
     is_flight: bool = False  # all is kept in memory until an event fires
     findings_error: str = ""  # why it is not known what is wrong with the node now
     ship: ShipStatus | None = None  # None: nothing is shipped
