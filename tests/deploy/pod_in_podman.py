@@ -28,7 +28,7 @@ EPERM = 1
 
 def pod_of(level: str) -> dict[str, Any]:
     """The pod of the shipped DaemonSet."""
-    text = (ROOT / f"deploy/kubernetes/overlays/{level}/daemon-set.yaml").read_text()
+    text = (ROOT / f"deploy/kubernetes/daemon-sets/{level}/daemon-set.yaml").read_text()
     pod: dict[str, Any] = yaml.safe_load(text)["spec"]["template"]["spec"]
     return pod
 

@@ -44,6 +44,14 @@ def overlay(level: str) -> Objects:
     return kustomize_build(KUSTOMIZE / "overlays" / level)
 
 
+def renamed_overlay(folder: Path) -> Path:
+    """An overlay of the operator's own, in another namespace and with a prefix before all names."""
+    base = "../" * (len(folder.resolve().parts) - 1) + str(KUSTOMIZE / "overlays/perf").lstrip("/")
+    lines = [f"resources: [{base}]", "namespace: elsewhere", "namePrefix: x-"]
+    (folder / "kustomization.yaml").write_text("\n".join(lines))
+    return folder
+
+
 def helm_template(*words: str) -> Objects:
     """What `helm template` makes of the chart; words as `--set`, `level=full`."""
     made = run("helm", "template", "necroscope", CHART, "--namespace", "necroscope", *words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +18,13 @@ from deploy.kubernetes.source.objects import BASE, DAEMON_SETS
 from deploy.kubernetes.source.plain import plain
 from necroscope.kubernetes.names import COMPONENT, DOMAIN
 from necroscope.sources.in_cluster import ACCOUNT
-from tests.deploy.renderings import kustomize_build, needs_programs, objects_in, overlay
+from tests.deploy.renderings import (
+    kustomize_build,
+    needs_programs,
+    objects_in,
+    overlay,
+    renamed_overlay,
+)
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/kubernetes.md").read_text()
@@ -62,6 +69,27 @@ def test_the_pod_monitor_is_added_by_a_component(tmp_path: Path) -> None:
     pod = objects["DaemonSet", "necroscope"]["spec"]["template"]["spec"]
     images = {one["image"] for one in (*pod["initContainers"], *pod["containers"])}
     assert images == {"registry.example/necroscope:7"}
+
+
+@needs_programs
+def test_the_policies_hold_under_other_names(tmp_path: Path) -> None:
+    """A policy that fits no account, or that no binding names, would let everything through."""
+    objects = kustomize_build(renamed_overlay(tmp_path))
+    (subject,) = objects["ClusterRoleBinding", "x-necroscope"]["subjects"]
+    account = f"system:serviceaccount:{subject['namespace']}:{subject['name']}"
+    assert account == "system:serviceaccount:elsewhere:x-necroscope"
+    policies = {name: one for (kind, name), one in objects.items() if kind == "ValidatingAdmissionPolicy"}
+    bound = {
+        one["spec"]["policyName"]
+        for (kind, _), one in objects.items()
+        if kind == "ValidatingAdmissionPolicyBinding"
+    }
+    assert len(policies) == 2 and bound == policies.keys()
+    for policy in policies.values():
+        (condition,) = policy["spec"]["matchConditions"]
+        assert (pattern := re.search(r"matches\('(.*)'\)", condition["expression"]))
+        assert re.search(pattern[1], account)
+        assert not re.search(pattern[1], "system:serviceaccount:kube-system:node-problem-detector")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -12,7 +12,7 @@ import pytest
 
 from deploy.kubernetes.source.levels import ALL_LEVELS
 from lab.machines.kubernetes import Cluster, api_server, why_not
-from tests.deploy.renderings import helm_template, needs_programs, overlay
+from tests.deploy.renderings import helm_template, kustomize_build, needs_programs, overlay, renamed_overlay
 
 pytestmark = [
     pytest.mark.servers,
@@ -35,10 +35,10 @@ VIOLATIONS = {
 class Account:
     """The recorder of node-a, by the token that its kubelet would have asked for."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, namespace: str = "necroscope", name: str = "necroscope") -> None:
         self.cluster = cluster
-        self.pod = cluster.add_pod("necroscope", "necroscope-a", "node-a", account="necroscope")
-        self.token = cluster.account_token("necroscope", "necroscope", self.pod)
+        self.pod = cluster.add_pod(namespace, "necroscope-a", "node-a", account=name)
+        self.token = cluster.account_token(namespace, name, self.pod)
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = STRATEGIC) -> tuple[int, Any]:
         """A request in its name."""
@@ -63,12 +63,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def account(cluster: Cluster) -> Account:
     account = Account(cluster)
+    wait_for_the_policy(account)
+    return account
+
+
+def wait_for_the_policy(account: Account) -> None:
+    """It is in force some moments after it was made."""
     deadline = time.monotonic() + 30
-    # A policy is in force some moments after it was made.
     while account.patch_status({"status": {"conditions": [OURS]}}, "node-b")[0] != 422:
         assert time.monotonic() < deadline, "the policy does not come into force"
         time.sleep(0.2)
-    return account
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -158,6 +162,19 @@ def test_a_patch_that_would_replace_all_conditions_is_refused(account: Account) 
 def test_another_node_is_out_of_reach(account: Account) -> None:
     status, message = account.patch_status({"status": {"conditions": [OURS]}}, "node-b")
     assert status == 422 and "its token is of node-a" in message
+
+
+def test_under_another_name_it_is_held_to_the_same(tmp_path: Path) -> None:
+    with api_server(tmp_path / "cluster") as cluster:
+        cluster.apply(kustomize_build(renamed_overlay(tmp_path)).values())
+        for node in ("node-a", "node-b"):
+            cluster.add_node(node)
+        renamed = Account(cluster, "elsewhere", "x-necroscope")
+        wait_for_the_policy(renamed)
+        assert renamed.patch_status({"status": {"conditions": [OURS]}})[0] == 200
+        assert (
+            renamed.patch_status({"status": {"conditions": [{"type": "Ready", "status": "False"}]}})[0] == 422
+        )
 
 
 def test_a_token_that_names_no_node_is_good_for_nothing(account: Account) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from deploy.kubernetes.source.markers import Text
 from deploy.kubernetes.source.metadata import metadata
-from deploy.kubernetes.source.values import NAME, NAMESPACE
+from deploy.kubernetes.source.values import NAME
 
 GROUP = "admissionregistration.k8s.io"
 DOMAIN = "necroscope.dev"
 COMPONENT = f"{DOMAIN}/recorder"
 NODE_POLICY, EVENT_POLICY = f"{NAME}-own-node", f"{NAME}-own-events"
 
-ACCOUNT = Text(f"request.userInfo.username == 'system:serviceaccount:{{}}:{NAME}'", (NAMESPACE,))
+# In any namespace, with anything before or behind the name: kustomize changes these in an account, and not in
+# here. A policy that no longer fits would let everything through.
+ACCOUNT = f"request.userInfo.username.matches('^system:serviceaccount:[^:]+:[^:]*{NAME}')"
 NODE = "request.userInfo.extra[?'authentication.kubernetes.io/node-name'][0].orValue('')"
 # What the API server itself changes with every request.
 BOOKKEEPING = "['generation', 'managedFields', 'resourceVersion']"

@@ -10,7 +10,7 @@ from deploy.kubernetes.source.values import NAME, ROOT
 
 KUSTOMIZE = ROOT / "deploy/kubernetes"
 CHART = ROOT / "deploy/helm" / NAME
-FOLDERS = (KUSTOMIZE / "base", KUSTOMIZE / "overlays", KUSTOMIZE / "components", CHART)
+FOLDERS = (*(KUSTOMIZE / name for name in ("base", "components", "daemon-sets", "overlays")), CHART)
 
 
 def all_files() -> dict[Path, str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from deploy.kubernetes.source.markers import ChartOnly, Spread, Value
 from deploy.kubernetes.source.values import NAME, NAMESPACE, VALUES, VERSION
+from necroscope.exporter.operator_rules import SELECTOR
 
-SELECTOR = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "recorder"}
 _HELM = (
     ("app.kubernetes.io/managed-by", "{{ .Release.Service }}"),
     ("helm.sh/chart", f"{NAME}-{VERSION}"),

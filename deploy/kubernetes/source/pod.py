@@ -6,9 +6,9 @@ from typing import Any
 
 from deploy.kubernetes.source.levels import USER, Level
 from deploy.kubernetes.source.markers import ChartOnly, Optional, Spread, Text, Value, When
-from deploy.kubernetes.source.metadata import SELECTOR
 from deploy.kubernetes.source.values import NAME, VALUES, VERSION
 from deploy.kubernetes.source.volumes import STORE, TEMPORARY, mounts, volumes
+from necroscope.exporter.operator_rules import SELECTOR
 
 RECORDER, PREPARE = "recorder", "own-the-store"
 REPORT = VALUES["kubernetes.report"]
@@ -45,7 +45,11 @@ def _spec(level: Level) -> dict[str, Any]:
         "imagePullSecrets": Optional(VALUES["image.pullSecrets"]),
         "terminationGracePeriodSeconds": VALUES["terminationGracePeriodSeconds"],
         # The group lets the recorder read its token at every level.
-        "securityContext": {"fsGroup": USER, "seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": {
+            "fsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+            "seLinuxOptions": Optional(VALUES["seLinuxOptions"]),
+        },
         "initContainers": [_prepare(level)],
         "containers": [_recorder(level)],
         "volumes": volumes(level),
@@ -84,8 +88,11 @@ def _recorder(level: Level) -> dict[str, Any]:
         "imagePullPolicy": VALUES["image.pullPolicy"],
         "command": _command(level),
         "args": _arguments(level),
+        "workingDir": TEMPORARY,  # which can be written: `flame -o e.svg`
         "env": [
             {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+            # Whoever asks something in the pod asks about the node.
+            {"name": "NECROSCOPE_ROOT", "value": "/host"},
             {"name": "TMPDIR", "value": TEMPORARY},
             Spread(VALUES["extraEnv"]),
         ],

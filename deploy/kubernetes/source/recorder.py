@@ -6,10 +6,10 @@ from typing import Any
 
 from deploy.kubernetes.source.levels import Level
 from deploy.kubernetes.source.markers import Block, Spread
-from deploy.kubernetes.source.metadata import SELECTOR, labels, metadata
+from deploy.kubernetes.source.metadata import labels, metadata
 from deploy.kubernetes.source.pod import pod_template
 from deploy.kubernetes.source.values import VALUES
-from necroscope.exporter.operator_rules import API_VERSION, pod_monitor_spec
+from necroscope.exporter.operator_rules import API_VERSION, SELECTOR, pod_monitor_spec
 
 
 def config_map() -> dict[str, Any]:

@@ -78,6 +78,12 @@ _ROWS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
         STRING,
     ),
     (
+        "seLinuxOptions",
+        {},
+        "On nodes that enforce SELinux, {type: spc_t}: else it may not read what is another's.",
+        STRINGS,
+    ),
+    (
         "updateStrategy",
         {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
         "How many nodes are without a recorder during an upgrade.",
