@@ -3,10 +3,12 @@ from __future__ import annotations
 import shlex
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from necroscope.cli.main import build_parser
 from tests.cli.conftest import PROGRAM, Run
 
 Document = Callable[..., dict[str, Any]]
@@ -55,6 +57,33 @@ def test_durations_out_of_range(necroscope: Run, duration: str) -> None:
 def test_an_error_keeps_the_envelope(document: Document) -> None:
     body = document("doctor", "--root", "/nonexistent", exit_code=2)
     assert (body["ok"], body["verb"], body["error"]["slug"]) == (False, "doctor", "usage")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "audit",
+        "doctor",
+        "fix",
+        "fleet ship",
+        "kubernetes show",
+        "record",
+        "seal",
+        "snapshot",
+        "verify",
+        "zombies",
+    ],
+)
+def test_in_a_container_the_host_is_looked_at(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def root(*more: str) -> Path:
+        given = [*words.split(), *more]
+        found: Path = build_parser(given[:1]).parse_args(given).root
+        return found
+
+    monkeypatch.delenv("NECROSCOPE_ROOT", raising=False)
+    assert root() == Path("/")
+    monkeypatch.setenv("NECROSCOPE_ROOT", "/usr")
+    assert (root(), root("--root", "/etc")) == (Path("/usr"), Path("/etc"))
 
 
 def test_json_may_stand_before_the_verb(necroscope: Run) -> None:

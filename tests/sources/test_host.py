@@ -10,6 +10,7 @@ import pytest
 
 from necroscope._native import TaskScanner, list_directories
 from necroscope.model.reading import Absence, Reading
+from necroscope.sources import host as host_module
 from necroscope.sources.host import (
     LARGEST_FILE_BYTES,
     MOST_LINKS,
@@ -208,6 +209,20 @@ def test_a_running_machine_can_be_seen_as_an_image() -> None:
     assert not Host().as_image().is_live
     assert Host().as_image().is_own
     assert Host().is_live
+
+
+def test_a_node_without_a_name_of_its_own_is_called_as_its_cluster_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/hostname").write_text("necroscope-7x2kq\n")  # the pod's, where we are in one
+    monkeypatch.setenv("NODE_NAME", "worker-3")
+    assert Host(tmp_path).name() == "necroscope-7x2kq", "a recorded tree is no node of ours"
+    monkeypatch.setattr(host_module, "_is_procfs", lambda _: True)
+    assert Host(tmp_path).name() == "worker-3"
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/hostname").write_text("node-17\n")
+    assert Host(tmp_path).name() == "node-17"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from necroscope.recording.quantities import parse_duration
 from necroscope.recording.store_place import default_store
 
 T = TypeVar("T")
+ROOT = "NECROSCOPE_ROOT"  # set in a container: whoever asks something in it asks about its host
 NO_STORE = "~/.local/state/necroscope"  # of a user without a home
 
 
@@ -48,6 +50,12 @@ def folder(text: str) -> Path:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
     raise argparse.ArgumentTypeError(f"'{text}' is not a directory we can enter: {why}")
+
+
+def add_root(parser: argparse.ArgumentParser, help: str) -> None:
+    """--root, for every verb that looks at a machine."""
+    default = os.environ.get(ROOT) or "/"
+    parser.add_argument("--root", type=folder, default=default, help=f"{help} (default ${ROOT}, or /)")
 
 
 def add_store(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:

@@ -18,7 +18,7 @@ from necroscope.audit.judge import judge
 from necroscope.audit.look import Look, look_at_units
 from necroscope.audit.policy import Policy, read_policy
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import folder, look_duration
+from necroscope.cli.arguments import add_root, look_duration
 from necroscope.cli.audit_reports import FORMATS
 from necroscope.cli.audit_text import audit_lines, verdict
 from necroscope.cli.finding_text import finding_document
@@ -39,9 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-d", "--duration", type=look_duration, default=5.0, help="how long to look (default 5s)"
     )
-    parser.add_argument(
-        "--root", type=folder, default=Path("/"), help="an image that is mounted, or a container's /host"
-    )
+    add_root(parser, "an image that is mounted, or a container's /host")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="units to allow, forbid or ask about")
     parser.add_argument("--all", action="store_true", help="list units that are not enabled as well")
     parser.add_argument(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_store, folder, look_duration
+from necroscope.cli.arguments import add_root, add_store, look_duration
 from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
 from necroscope.cli.finding_text import finding_document, finding_lines, not_checked_lines
 from necroscope.cli.look_now import look_now
@@ -33,12 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-d", "--duration", type=look_duration, default=10.0, help="how long to look (default 10s)"
     )
-    parser.add_argument(
-        "--root",
-        type=folder,
-        default=Path("/"),
-        help="look at another root: a container's /host, a recorded tree",
-    )
+    add_root(parser, "look at another root: a container's /host, a recorded tree")
     parser.add_argument(
         "--config", type=Path, help="a TOML file with thresholds (default /etc/necroscope/config.toml)"
     )

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_store, duration, folder, look_duration
+from necroscope.cli.arguments import add_root, add_store, duration, look_duration
 from necroscope.cli.fix_carry_out import apply_plan, go_on, site_of, take_back
 from necroscope.cli.fix_document import fix_document, older_document
 from necroscope.cli.fix_text import Shown, list_lines, plan_lines
@@ -94,9 +94,7 @@ def _add_looking(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="record this long before the first step, for `verify`, where no recorder does (default 30s)",
     )
-    parser.add_argument(
-        "--root", type=folder, default=Path("/"), help="another root: a mounted image, a container's /host"
-    )
+    add_root(parser, "another root: a mounted image, a container's /host")
     parser.add_argument(
         "--config", type=Path, help="a TOML file with thresholds (default /etc/necroscope/config.toml)"
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from necroscope.cli.agent import Agent, Orders
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_store, argument, duration, folder
+from necroscope.cli.arguments import add_root, add_store, argument, duration
 from necroscope.cli.finding_text import finding_document
 from necroscope.cli.screen import Screen, note
 from necroscope.cli.signals import signals
@@ -78,9 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--keep-perf-data", action="store_true", help="keep what perf wrote in each segment")
     parser.add_argument("--perf", default="perf", metavar="FILE", help="which perf to run")
-    parser.add_argument(
-        "--root", type=folder, default=Path("/"), help="the host's root: /host in a container"
-    )
+    add_root(parser, "the host's root: /host in a container")
     parser.add_argument(
         "--config", type=Path, help="a TOML file (default /etc/necroscope/config.toml); SIGHUP reads it again"
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_store, argument, duration, folder
+from necroscope.cli.arguments import add_root, add_store, argument, duration, folder
 from necroscope.errors import NecroscopeError
 from necroscope.profiles.import_ import seal_capture
 from necroscope.recording.quantities import parse_size
@@ -31,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser, needed=False)
     parser.add_argument("folders", nargs="*", type=folder, metavar="FOLDER", help="segments (default: all)")
     parser.add_argument("--keep-perf-data", action="store_true", help="keep what perf wrote beside it")
-    root_help = "where the programs are that were recorded: /host in a container"
-    parser.add_argument("--root", type=folder, default=Path("/"), help=root_help)
+    add_root(parser, "where the programs are that were recorded: /host in a container")
     size = argument(parse_size)
     parser.add_argument("--budget", type=size, help="remove the oldest segments beyond this size")
     parser.add_argument("--kept-budget", type=size, help="of it for segments with events (default a quarter)")

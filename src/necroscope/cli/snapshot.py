@@ -15,7 +15,7 @@ from typing import Any
 from necroscope.audit.sections.labels import read_label_file
 from necroscope.audit.snapshot import snapshot_document, snapshot_text, take_snapshot
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import folder
+from necroscope.cli.arguments import add_root
 from necroscope.cli.output_file import add_output, write_output
 from necroscope.cli.screen import Screen
 from necroscope.errors import CannotLookError
@@ -33,12 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `snapshot` understands."""
     parser.epilog = EXIT_CODES
     add_output(parser, "write a file instead")
-    parser.add_argument(
-        "--root",
-        type=folder,
-        default=Path("/"),
-        help="look at another root: a mounted image, a container's /host",
-    )
+    add_root(parser, "look at another root: a mounted image, a container's /host")
     parser.add_argument(
         "--labels",
         type=Path,

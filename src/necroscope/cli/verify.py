@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_store, duration, folder
+from necroscope.cli.arguments import add_root, add_store, duration
 from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.measuring import Wanted, have_recorded
 from necroscope.cli.screen import note, progress_bar
@@ -74,9 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", type=moment, metavar="T", help="a change that was made by hand at this time")
     parser.add_argument("--now", action="store_true", help="do not wait: judge by what is recorded")
     parser.add_argument("--host", help="a fix of this host (default: this one)")
-    parser.add_argument(
-        "--root", type=folder, default=Path("/"), help="the host's root: /host in a container"
-    )
+    add_root(parser, "the host's root: /host in a container")
     parser.add_argument("--config", type=Path, help="a TOML file with thresholds")
     add_store(parser)
 

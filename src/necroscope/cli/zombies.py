@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from necroscope.cli.answer import Answer, envelope
-from necroscope.cli.arguments import add_store, folder, look_duration
+from necroscope.cli.arguments import add_root, add_store, look_duration
 from necroscope.cli.screen import Screen, progress_bar, screen_of
 from necroscope.cli.selecting import add_range
 from necroscope.cli.watching import every_second, show, stopping
@@ -48,9 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"name n of m zombies: a reading of the ledger names the newest {LEAKS_KEPT} of the new ones",
     )
-    parser.add_argument(
-        "--root", type=folder, default=Path("/"), help="look at another root: a container's /host"
-    )
+    add_root(parser, "look at another root: a container's /host")
     parser.add_argument("--config", type=Path, help="a TOML file with thresholds")
     add_store(parser, needed=False)
     add_range(parser)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.model.reading import Absence, Reading
+from necroscope.sources.in_cluster import own_node
 
 # The largest pseudo-file we read, /proc/interrupts of a 512-core machine, has some 10 MB.
 LARGEST_FILE_BYTES = 32 << 20
@@ -117,9 +118,14 @@ class Host:
 
     def name(self) -> str:
         """What the machine calls itself; empty where nothing says so."""
-        # The kernel answers with the name of whoever asks: behind another root that may be us.
-        places = ["/proc/sys/kernel/hostname", "/etc/hostname"]
-        names = [*filter(None, map(self.word, places if self.is_own else places[::-1])), ""]
+        kernel, file = "/proc/sys/kernel/hostname", "/etc/hostname"
+        if self.is_own:
+            names = [self.word(kernel), self.word(file)]
+        else:
+            # The kernel answers with the name of whoever asks: behind another root that may be us, and in a
+            # pod it is another with every pod. The node need not have the file.
+            names = [self.word(file), own_node() if self.is_live else "", self.word(kernel)]
+        names = [*filter(None, names), ""]
         return next((name for name in names if not name.startswith("localhost")), "") or names[0]
 
     def shows_all_processes(self) -> bool:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_store, argument, duration, folder
+from necroscope.cli.arguments import add_root, add_store, argument, duration
 from necroscope.cli.fleet.asking import add_place
 from necroscope.cli.screen import Screen, note
 from necroscope.errors import NecroscopeError, UsageError
@@ -52,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=duration, default=LONGEST_SECONDS, help="begin nothing anew after so long"
     )
-    parser.add_argument(
-        "--root", type=folder, default=Path("/"), help="the host's root: /host in a container"
-    )
+    add_root(parser, "the host's root: /host in a container")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
