@@ -57,6 +57,16 @@ def test_it_gets_old_when_nothing_more_is_sealed(
     assert len(told) == 2 and told[-1] is None
 
 
+def test_that_nothing_was_ever_examined_is_told_once(
+    findings: AgentFindings, told: list[NodeState | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = time.monotonic()
+    for seconds, expected in ((0, []), (839, []), (840, [None]), (2000, [None])):
+        monkeypatch.setattr(time, "monotonic", lambda at=seconds: began + at)
+        findings.tick(None, 120)
+        assert told == expected, seconds
+
+
 @pytest.mark.parametrize(
     ("said", "error"),
     [

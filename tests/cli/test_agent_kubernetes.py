@@ -92,6 +92,24 @@ def test_what_is_wrong_with_the_recorder_counts_after_a_minute(
         assert heard.conditions[-1][-1].status == expected, seconds
 
 
+def test_a_recorder_that_starts_into_trouble_says_so_before_it_has_looked(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = agent()
+    full = replace(STATUS, store_error="no space left")
+    tick(one, full)
+    assert heard.conditions == []
+    began = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: began + 61)
+    tick(one, full)
+    ((own,),) = heard.conditions
+    assert (own.type, own.status, own.reason) == (
+        "necroscope.dev/RecorderImpaired",
+        "True",
+        "StoreNotWritable",
+    )
+
+
 def test_an_event_is_handed_on_at_once(heard: Heard) -> None:
     one = agent()
     now_ns = time.monotonic_ns()

@@ -79,7 +79,7 @@ def conflicts(one: Reporting) -> Iterator[Conflicts]:
 
 def _wait(one: Reporting, made: Conflicts) -> None:
     """Until the webhook is asked: it is in force some moments after it was made."""
-    path, nothing = f"/api/v1/nodes/{NODE}/status", {"status": {"conditions": []}}
+    path, nothing = f"/api/v1/nodes/{NODE}/status", {"status": {"conditions": list[Any]()}}
 
     def is_refused() -> bool:
         made.left = 1

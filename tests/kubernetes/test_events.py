@@ -132,6 +132,22 @@ def test_a_node_that_goes_mad_tells_only_so_much() -> None:
     assert episodes.dropped == 100 - MOST_PER_HOUR
 
 
+def test_an_episode_beyond_the_limit_is_dropped_once_however_many_lines_it_has() -> None:
+    episodes = Episodes(4)
+    take(episodes, *(later(STALL, 0, device=f"eth{number}") for number in range(MOST_PER_HOUR)))
+    for seconds in range(0, 300, 5):
+        take(episodes, later(STALL, seconds, device="mad"), seconds=seconds)
+    assert episodes.dropped == 1
+
+
+def test_a_queue_that_stalls_every_5_seconds_is_counted_on() -> None:
+    episodes = Episodes(4)
+    for seconds in range(0, 61, 5):
+        take(episodes, later(STALL, seconds), seconds=seconds)
+    (one,) = due(episodes, 61)
+    assert one.count == 5, "lines within 10 s of the first are of one stall"
+
+
 def test_a_wall_clock_that_was_years_ahead_holds_nothing_up() -> None:
     episodes = Episodes(4)
     ahead_ns = OFFSET_NS + 10 * 365 * 86400 * SECOND_NS

@@ -5,6 +5,7 @@ The answers are written here: test_api_server has those of a real one.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,38 @@ def test_a_namespace_that_takes_no_events_holds_up_no_others(
     assert told.problems[0] == "an event on Pod full/ray-0 is not taken: exceeded quota: count/events"
     assert sum("/namespaces/team/" in path for path in asked) == 3
     assert KeptReports(tmp_path).waiting() == []
+
+
+def test_a_webhook_that_is_down_holds_up_its_own_namespace_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(method: str, path: str) -> Reply:
+        is_down = "/namespaces/full/" in path
+        return Reply(500, {"message": "failed calling webhook"}) if is_down else Reply(201, {})
+
+    told = tell(tmp_path, monkeypatch, answer, Waiting(episode(1), PODS), Waiting(episode(2), PODS[1:]))
+    assert (told.result, told.events, told.waiting, told.dropped) == ("ok", 4, 1, 0)
+    assert "an event on Pod full/ray-0 waits: " in told.problems[0]
+    assert "failed calling webhook" in told.problems[0]
+    assert [one.episode for one in KeptReports(tmp_path).waiting()] == [episode(1)]
+    assert tell(tmp_path, monkeypatch, lambda *_: Reply(201, {})).waiting == 0, "told when it is up again"
+
+
+def test_a_damaged_file_that_cannot_be_removed_is_in_nobodys_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = KeptReports(tmp_path)
+    kept.prepare()
+    damaged = tmp_path / ".kubernetes/events/x.json"
+    damaged.write_text("{")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as read_only:
+        read_only.setattr(Path, "unlink", refuse)
+        assert kept.waiting() == []
+    assert kept.waiting() == [] and not damaged.exists()
 
 
 def test_without_the_right_to_write_events_they_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

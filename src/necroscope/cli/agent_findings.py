@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,13 +20,18 @@ class AgentFindings:
         self.state: NodeState | None = None
         self.error = ""  # why the last segments were not examined; empty: they were, or none was sealed yet
         self._take = take
-        self._old_at = 0.0  # when the state is no longer one of now, by the clock that nobody sets
+        # When what is known is not of now any more, or nothing was for long; by the clock that nobody sets.
+        self._old_at: float | None = None
 
     def tick(self, answer: Mapping[str, Any] | None, segment_seconds: float) -> None:
         """What a sealing child said, if one has ended; None: there is nothing new."""
+        fresh_seconds = LOOK_BACK_SECONDS + 2 * segment_seconds
+        if self._old_at is None:
+            self._old_at = time.monotonic() + fresh_seconds
         if answer is not None:
-            self._hear(answer, LOOK_BACK_SECONDS + 2 * segment_seconds)
-        if self.state and time.monotonic() >= self._old_at:
+            self._hear(answer, fresh_seconds)
+        if time.monotonic() >= self._old_at:
+            self._old_at = math.inf
             self._tell(None)
 
     def _hear(self, answer: Mapping[str, Any], fresh_seconds: float) -> None:
@@ -42,9 +48,10 @@ class AgentFindings:
                 return
             # What a crash left unsealed may be hours old.
             age_seconds = max(time.time_ns() - state.examined_utc_ns, 0) / 1e9
-            self._old_at = time.monotonic() + fresh_seconds - age_seconds
+            is_fresh = age_seconds < fresh_seconds
+            self._old_at = time.monotonic() + fresh_seconds - age_seconds if is_fresh else math.inf
             self.error = ""
-            self._tell(state if age_seconds < fresh_seconds else None)
+            self._tell(state if is_fresh else None)
 
     def _tell(self, state: NodeState | None) -> None:
         self.state = state

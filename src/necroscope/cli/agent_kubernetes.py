@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from necroscope.findings.thresholds import load_thresholds
@@ -50,7 +51,9 @@ class AgentKubernetes:
     @property
     def status(self) -> KubernetesStatus | None:
         """How it goes; None: nothing is reported."""
-        return self.reporter.status if self.reporter and self.reporter.is_on else None
+        if not (self.reporter and self.reporter.is_on):
+            return None
+        return replace(self.reporter.status, every_seconds=self.reporter.every_seconds)
 
     def load(self) -> None:
         """Read the settings, again at every SIGHUP."""
@@ -85,8 +88,12 @@ class AgentKubernetes:
         """See to the child, hand on what is new, and tell how it goes."""
         if not self.reporter:
             return
+        troubles = self._lasting(own_troubles(status))
         if self._has_looked:
-            self.reporter.take(self._conditions(status))
+            self.reporter.take(self._conditions(status, troubles))
+        elif troubles:  # of itself it knows at once, and on a full disk it may never know more
+            own = conditions_unexamined("", troubles)
+            self.reporter.take([one for one in own if one.status == "True"])
         self._hand_on(self.reporter)
         self.reporter.tick()
         tell("reporting to the cluster", self.reporter.status.error)
@@ -103,8 +110,7 @@ class AgentKubernetes:
         reporter.count_dropped(self._episodes.dropped - self._dropped)
         self._dropped = self._episodes.dropped
 
-    def _conditions(self, status: Status) -> tuple[Condition, ...]:
-        troubles = self._lasting(own_troubles(status))
+    def _conditions(self, status: Status, troubles: Sequence[ActiveFinding]) -> tuple[Condition, ...]:
         if self._state is None:
             why = status.findings_error or "nothing was sealed for longer than 10 minutes"
             return conditions_unexamined(f"what was recorded is not examined: {why}", troubles)

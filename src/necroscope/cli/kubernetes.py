@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_store, argument, duration, folder
+from necroscope.cli.arguments import add_root, add_store, argument, duration
 from necroscope.cli.kubernetes_text import conditions_text, reported_text
 from necroscope.cli.screen import note
 from necroscope.errors import NecroscopeError, NothingRecordedError, UsageError
@@ -52,9 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-file", type=text, metavar="FILE", help="read anew for every request")
     parser.add_argument("--ca-file", type=text, metavar="FILE", help="who signed its certificate")
     parser.add_argument("--node", type=text, metavar="NAME", help="which node (default: NODE_NAME)")
-    parser.add_argument(
-        "--root", type=folder, default=Path("/"), help="the host's root: /host in a container"
-    )
+    add_root(parser, "the host's root: /host in a container")
     parser.add_argument("--config", type=Path, help="a TOML file (default /etc/necroscope/config.toml)")
     parser.add_argument("--handed-over", action="store_true", help="what to report is on standard input")
     parser.add_argument(

@@ -22,6 +22,10 @@ class TooBusyError(NotReportedError):
         self.seconds = seconds
 
 
+class ServerFailsError(NotReportedError):
+    """The API server is there, and fails with what it is asked for: a webhook of the cluster, say."""
+
+
 class Patience:
     """How long one run may wait for answers all in all."""
 
@@ -56,7 +60,7 @@ class Patience:
             raise TooBusyError(f"the API server is too busy: {reply.said}", reply.retry_after_seconds or 1.0)
         if reply.status >= 500 or (reply.status == 409 and not _exists(reply)):
             hint = "it is tried again; the API server's own log says more"
-            raise NotReportedError(f"the API server answers with {reply.status}: {reply.said}", hint=hint)
+            raise ServerFailsError(f"the API server answers with {reply.status}: {reply.said}", hint=hint)
         return reply
 
 

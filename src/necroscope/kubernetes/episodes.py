@@ -36,6 +36,7 @@ class _Open:
     first_utc_ns: int
     last_utc_ns: int
     last_ns: int
+    occurred_ns: int  # when what is counted last began
     count: int
     last: Event
     words: NicWords | None
@@ -52,6 +53,7 @@ class Episodes:
     last_ids: dict[str, str] = field(default_factory=dict)  # of the last event, by kind
     _open: dict[tuple[str, str], _Open] = field(default_factory=dict)
     _begun: deque[int] = field(default_factory=deque)
+    _untold: dict[tuple[str, str], int] = field(default_factory=dict)  # beyond the limit: their last event
     _queues: NicQueues = ()
     _busy: dict[int, Busy] = field(default_factory=dict)  # by core
 
@@ -94,9 +96,10 @@ class Episodes:
         if known.last == event:  # one that lasts is told again and again
             return
         if event.phase != "done" and (
-            event.time_ns - known.last_ns > OCCURRENCE_NS or known.last.phase == "done"
+            event.time_ns - known.occurred_ns > OCCURRENCE_NS or known.last.phase == "done"
         ):
             known.count += 1
+            known.occurred_ns = event.time_ns
         if event.time_ns >= known.last_ns:
             known.last_ns, known.last_utc_ns = event.time_ns, max(utc_ns, known.first_utc_ns)
         known.last, known.is_changed = event, True
@@ -107,13 +110,21 @@ class Episodes:
         while self._begun and now_ns - self._begun[0] > OLDEST_NS:
             self._begun.popleft()
         if len(self._begun) >= MOST_PER_HOUR or len(self._open) >= MOST_OPEN:
-            self.dropped += 1
+            self._drop(key, event.time_ns)
             return
         self._begun.append(now_ns)
         is_nic = event.kind == "nic-reset"
         words = NicWords.of(event, self.starved_seconds) if is_nic else None
         id = event_id(event, utc_ns)
-        self._open[key] = _Open(id, rule, utc_ns, utc_ns, event.time_ns, 1, event, words)
+        self._open[key] = _Open(id, rule, utc_ns, utc_ns, event.time_ns, event.time_ns, 1, event, words)
+
+    def _drop(self, key: tuple[str, str], time_ns: int) -> None:
+        """Count what is not told, each episode once."""
+        if time_ns - self._untold.get(key, time_ns - EPISODE_NS - 1) > EPISODE_NS:
+            self.dropped += 1
+        self._untold[key] = time_ns
+        if len(self._untold) > MOST_OPEN:
+            self._untold.pop(next(iter(self._untold)))
 
     def _forget(self, now_ns: int) -> None:
         for key, one in [*self._open.items()]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -82,8 +83,11 @@ def _read(path: Path) -> Waiting | None:
         row: Any = json.loads(path.read_bytes())
         pods = tuple(NodePod(**pod) for pod in row["pods"])
         return Waiting(parse_episode(row["episode"]), pods)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        path.unlink(missing_ok=True)  # of a damaged disk: it would be in the way for ever
+    except OSError:  # it may be read the next time
+        return None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        with suppress(OSError):  # of a damaged disk: it would be in the way for ever
+            path.unlink(missing_ok=True)
         return None
 
 

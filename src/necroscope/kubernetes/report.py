@@ -13,7 +13,7 @@ from typing import Any
 from necroscope.errors import ClusterError, NecroscopeError, ReportRefusedError
 from necroscope.kubernetes.access import Access
 from necroscope.kubernetes.api_server import STRATEGIC, ApiServer, Reply
-from necroscope.kubernetes.asking_again import Patience, is_by_policy, refusal
+from necroscope.kubernetes.asking_again import Patience, ServerFailsError, is_by_policy, refusal
 from necroscope.kubernetes.cluster_events import (
     Subject,
     event_change,
@@ -140,19 +140,28 @@ class Report:
                 self.reported.error = error
 
     def _tell_episode(self, server: ApiServer, waiting: Waiting, uid: str) -> None:
-        is_told = False
+        is_told = is_put_off = False
         for subject in subjects_of(self._node, uid, waiting.episode, waiting.pods):
-            reply = self._tell_event(server, subject, waiting)
+            try:
+                reply = self._tell_event(server, subject, waiting)
+            except ServerFailsError as error:
+                if subject.kind != "Pod":
+                    raise
+                # A webhook of that namespace may be down for long: nobody else waits for it.
+                self.reported.problems.append(f"{_named(subject)} waits: {error.what}")
+                is_put_off = True
+                continue
             if reply.is_ok:
                 self.reported.events += 1
                 is_told = True
             elif _is_pointless(reply):
                 continue
             elif _is_its_namespaces(subject, reply):
-                what = f"an event on Pod {subject.namespace}/{subject.name} is not taken: {reply.said}"
-                self.reported.problems.append(what)
+                self.reported.problems.append(f"{_named(subject)} is not taken: {reply.said}")
             else:
-                raise self._refusal(reply, f"an event on {subject.kind} {subject.name}")
+                raise self._refusal(reply, _named(subject))
+        if is_put_off:
+            return
         self.reported.waiting -= 1
         if is_told:
             with suppress(OSError):
@@ -192,6 +201,11 @@ class Report:
 
 def _together(before: Sequence[NodePod], now: Sequence[NodePod]) -> tuple[NodePod, ...]:
     return tuple(dict.fromkeys((*before, *now)))
+
+
+def _named(subject: Subject) -> str:
+    place = f"{subject.namespace}/" if subject.namespace else ""
+    return f"an event on {subject.kind} {place}{subject.name}"
 
 
 def _is_pointless(reply: Reply) -> bool:
