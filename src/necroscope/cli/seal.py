@@ -17,6 +17,7 @@ from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, argument, duration, folder
 from necroscope.errors import NecroscopeError
 from necroscope.profiles.import_ import seal_capture
+from necroscope.recording.no_garbage import no_garbage
 from necroscope.recording.quantities import parse_size
 from necroscope.recording.retention import Budget, make_room
 from necroscope.recording.seal import seal_recorded
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, help="the thresholds for that")
 
 
+@no_garbage()
 def run(arguments: argparse.Namespace) -> Answer:
     """Make room where that is wanted, and seal; one that cannot be sealed does not hold up the others."""
     os.nice(NICENESS)

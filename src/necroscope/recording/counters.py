@@ -15,6 +15,7 @@ from typing import Any
 from necroscope import _native
 from necroscope.errors import StoreError
 from necroscope.model.reading import Absence, Reading
+from necroscope.recording.no_garbage import no_garbage
 from necroscope.recording.segment import Moment
 from necroscope.recording.tables import Row, Shape, Table, shape_of
 from necroscope.sources.catalog import SOURCES
@@ -74,6 +75,7 @@ def _write(path: Path, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) 
     )
 
 
+@no_garbage()
 def read_counters(folder: Path, sources: Sequence[Source[Any]] = SOURCES) -> list[Moment]:
     """The moments of a segment, with the readings of some sources; moments without any are left out."""
     wanted = {source.id: source for source in sources}
