@@ -38,7 +38,7 @@ EXIT_CODES = """exit codes:
   0    done; of `show`, no condition is True
   1    of `show`: a condition is True
   2    usage, or our own fault
-  3    the API server is away or refuses us; or nothing is recorded
+  3    the API server is away or refuses; nothing recorded
   130  interrupted"""
 
 
