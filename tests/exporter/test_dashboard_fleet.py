@@ -104,6 +104,8 @@ def test_a_recorder_that_is_down_is_counted_and_listed(tmp_path: Path) -> None:
         series("necroscope_build_info", "here", "1x40", version="1"),
         series("necroscope_build_info", "gone", "1x20 stale", version="1"),
         series("necroscope_build_info", "file-gone", "1x27 stale", version="1"),
+        series("necroscope_build_info", "scaled-away", "1x27 stale", version="1"),
+        series("up", "scaled-away", "1x27 stale"),
     ]
     tests = [
         expected(f"{SUMS}: Recorder down", {"": 2}),
