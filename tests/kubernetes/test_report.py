@@ -14,7 +14,7 @@ import pytest
 
 from necroscope.kubernetes import report as module
 from necroscope.kubernetes.access import Access
-from necroscope.kubernetes.api_server import Reply
+from necroscope.kubernetes.api_server import NoAnswerError, Reply
 from necroscope.kubernetes.episode import Episode
 from necroscope.kubernetes.handover import Handover
 from necroscope.kubernetes.kept_reports import KeptReports, Waiting
@@ -81,10 +81,27 @@ def test_a_webhook_that_is_down_holds_up_its_own_namespace_only(
 
     told = tell(tmp_path, monkeypatch, answer, Waiting(episode(1), PODS), Waiting(episode(2), PODS[1:]))
     assert (told.result, told.events, told.waiting, told.dropped) == ("ok", 4, 1, 0)
+    assert len(told.problems) == 1
     assert "an event on Pod full/ray-0 waits: " in told.problems[0]
     assert "failed calling webhook" in told.problems[0]
     assert [one.episode for one in KeptReports(tmp_path).waiting()] == [episode(1)]
     assert tell(tmp_path, monkeypatch, lambda *_: Reply(201, {})).waiting == 0, "told when it is up again"
+
+
+def test_a_webhook_that_does_not_answer_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(method: str, path: str) -> Reply:
+        asked.append(path)
+        if "/namespaces/full/" in path:
+            raise NoAnswerError("did not answer within 10 s")
+        return Reply(201, {})
+
+    told = tell(tmp_path, monkeypatch, answer, *(Waiting(episode(number), PODS) for number in range(30)))
+    assert (told.result, told.events, told.waiting, len(told.problems)) == ("ok", 60, 30, 1)
+    assert sum("/namespaces/full/" in path for path in asked) == 1
 
 
 def test_a_damaged_file_that_cannot_be_removed_is_in_nobodys_way(

@@ -26,6 +26,10 @@ STRATEGIC = "application/strategic-merge-patch+json"
 JSON = "application/json"
 
 
+class NoAnswerError(NotReportedError):
+    """The API server took the question, and nothing came back in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the API server says, whatever its status is."""
@@ -120,7 +124,7 @@ class ApiServer:
             return NotReportedError(f"{address}: there is no such host", hint="is the name right?")
         if isinstance(error, TimeoutError):
             what = f"{address} did not answer within {self._timeout_seconds:g} s"
-            return NotReportedError(what, hint="is a network policy or a firewall between?")
+            return NoAnswerError(what, hint="is a network policy or a firewall between?")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return NotReportedError(f"{address}: {reason}", hint="is the API server up, and is this its address?")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from necroscope.errors import ClusterError, NecroscopeError, ReportRefusedError
 from necroscope.kubernetes.access import Access
-from necroscope.kubernetes.api_server import STRATEGIC, ApiServer, Reply
+from necroscope.kubernetes.api_server import STRATEGIC, ApiServer, NoAnswerError, Reply
 from necroscope.kubernetes.asking_again import Patience, ServerFailsError, is_by_policy, refusal
 from necroscope.kubernetes.cluster_events import (
     Subject,
@@ -65,6 +65,8 @@ class Report:
         self._node = node
         self._kept = kept
         self._patience = Patience(seconds)
+        self._failing: set[str] = set()  # namespaces in which the API server fails, as far as this run knows
+        self._refusing: set[str] = set()  # those that do not take our events
         self.reported = Reported()
 
     def tell(self, handover: Handover, host: Host, now_ns: int) -> Reported:
@@ -142,22 +144,18 @@ class Report:
     def _tell_episode(self, server: ApiServer, waiting: Waiting, uid: str) -> None:
         is_told = is_put_off = False
         for subject in subjects_of(self._node, uid, waiting.episode, waiting.pods):
-            try:
-                reply = self._tell_event(server, subject, waiting)
-            except ServerFailsError as error:
-                if subject.kind != "Pod":
-                    raise
-                # A webhook of that namespace may be down for long: nobody else waits for it.
-                self.reported.problems.append(f"{_named(subject)} waits: {error.what}")
+            reply = self._tell_unless_failing(server, subject, waiting)
+            if reply is None:
                 is_put_off = True
-                continue
-            if reply.is_ok:
+            elif reply.is_ok:
                 self.reported.events += 1
                 is_told = True
             elif _is_pointless(reply):
                 continue
             elif _is_its_namespaces(subject, reply):
-                self.reported.problems.append(f"{_named(subject)} is not taken: {reply.said}")
+                if subject.namespace not in self._refusing:
+                    self._refusing.add(subject.namespace)
+                    self.reported.problems.append(f"{_named(subject)} is not taken: {reply.said}")
             else:
                 raise self._refusal(reply, _named(subject))
         if is_put_off:
@@ -168,6 +166,22 @@ class Report:
                 self._kept.remove(waiting)
         else:
             self._give_up(waiting)
+
+    def _tell_unless_failing(self, server: ApiServer, subject: Subject, waiting: Waiting) -> Reply | None:
+        """The answer; None: in the namespace of this pod it has to wait.
+
+        A webhook there may be down for long, and must not hold up the events of others.
+        """
+        if subject.namespace in self._failing:
+            return None
+        try:
+            return self._tell_event(server, subject, waiting)
+        except (ServerFailsError, NoAnswerError) as error:
+            if subject.kind != "Pod" or self._patience.left <= 0:
+                raise
+            self._failing.add(subject.namespace)
+            self.reported.problems.append(f"{_named(subject)} waits: {error.what}")
+            return None
 
     def _tell_event(self, server: ApiServer, subject: Subject, waiting: Waiting) -> Reply:
         """Create it, or count it up where it is there: the likelier of both first."""

@@ -125,8 +125,8 @@ class Reporter:
         problems = "; ".join(map(str, document.get("problems", ())))
         self.status = replace(self.status, waiting=document.get("waiting", 0), problems=problems)
         self.count_dropped(document.get("dropped", 0))
-        if result != "ok" and not document.get("kept", True):
-            self._take_back()
+        if not document.get("kept", True) and (result != "ok" or document.get("waiting")):
+            self._take_back()  # to tell twice does no harm
         telling, self._telling, self._handed = self._telling, set(), {}
         if result != "ok":
             self._put_off(result, ended.why("reporting"), document.get("retry_after_seconds"))
