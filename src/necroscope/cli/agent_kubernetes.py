@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from necroscope.findings.thresholds import load_thresholds
@@ -23,7 +23,18 @@ from necroscope.recording.status import KubernetesStatus, Status
 from necroscope.sources.host import Host
 from necroscope.sources.nic_queues import NIC_QUEUES
 
-LASTING_SECONDS = 60.0  # perf is started again, a full disk is emptied: that is no condition of the node
+# perf is started again, a full disk is emptied: what is over so soon is no condition of the node, and what is
+# away for so short a time is not over.
+LASTING_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """Something that is wrong with the recorder itself, on the clock that nobody sets."""
+
+    what: ActiveFinding
+    since: float
+    last: float  # seen
 
 
 class AgentKubernetes:
@@ -43,7 +54,8 @@ class AgentKubernetes:
         self._settings = settings
         self._episodes = Episodes(starved_seconds=0.0)  # as `load` finds it
         self._dropped = 0  # of the episodes, as far as the reporter knows
-        self._troubled: dict[str, float] = {}  # what is wrong with ourselves, and since when
+        self._troubles: dict[str, _Trouble] = {}  # what is wrong with ourselves
+        self._has_told_trouble = False
         self._state: NodeState | None = None
         self._has_looked = False  # nothing is said of the node before
         self.load()
@@ -91,9 +103,11 @@ class AgentKubernetes:
         troubles = self._lasting(own_troubles(status))
         if self._has_looked:
             self.reporter.take(self._conditions(status, troubles))
-        elif troubles:  # of itself it knows at once, and on a full disk it may never know more
+        elif troubles or self._has_told_trouble:
+            # Of itself it knows at once, and on a full disk it may never know more.
+            self._has_told_trouble = True
             own = conditions_unexamined("", troubles)
-            self.reporter.take([one for one in own if one.status == "True"])
+            self.reporter.take([one for one in own if one.status != "Unknown"])
         self._hand_on(self.reporter)
         self.reporter.tick()
         tell("reporting to the cluster", self.reporter.status.error)
@@ -117,10 +131,13 @@ class AgentKubernetes:
         return conditions_of(self._state, troubles, self._episodes.last_ids)
 
     def _lasting(self, troubles: Sequence[ActiveFinding]) -> tuple[ActiveFinding, ...]:
-        """Those that have stood for a while."""
+        """Those that have stood for a while, and have not been away for as long."""
         now = time.monotonic()
-        self._troubled = {one.id: self._troubled.get(one.id, now) for one in troubles}
-        return tuple(one for one in troubles if now - self._troubled[one.id] >= LASTING_SECONDS)
+        for one in troubles:
+            known = self._troubles.get(one.id)
+            self._troubles[one.id] = _Trouble(one, known.since if known else now, now)
+        self._troubles = {id: one for id, one in self._troubles.items() if now - one.last < LASTING_SECONDS}
+        return tuple(one.what for one in self._troubles.values() if one.last - one.since >= LASTING_SECONDS)
 
     def _command(self, settings: KubernetesSettings) -> list[str]:
         """UsageError where it is not known whom to tell, or about which node."""
