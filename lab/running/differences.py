@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.running.machine_state import MachineState, read_machine_state
@@ -70,9 +70,19 @@ class Before:
             must_wait = (bool(found.left) and waited < ENDING_SECONDS) or (
                 bool(found.zombies) and waited < FREEING_SECONDS
             )
-            if not must_wait or is_hurried():
+            if is_hurried():
                 return found
+            if not must_wait:
+                return self._seen_again(found)
             time.sleep(LOOK_SECONDS)
+
+    def _seen_again(self, found: Differences) -> Differences:
+        """Without what others made or removed just when it was looked at: that is not there any more."""
+        if not found.left:
+            return found
+        time.sleep(LOOK_SECONDS)
+        again = self.differences(read_machine_state()).left
+        return replace(found, left=tuple(words for words in found.left if words in again))
 
     def _processes(self, after: MachineState) -> Iterator[tuple[bool, str]]:
         earlier = {one.key for one in self.state.processes.values()}

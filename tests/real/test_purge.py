@@ -78,7 +78,10 @@ def plan_once_seen(held: HeldZombies, least_bytes: int) -> Part:
 def carry_out(step: Step) -> str:
     action = ALL_ACTIONS[step.action]
     outcome = action.do(HOST, step)
-    assert action.amiss(HOST, step) == ""
+    deadline = time.monotonic() + 30
+    while (amiss := action.amiss(HOST, step)) and time.monotonic() < deadline:
+        assert "still frees" in amiss, amiss  # also what others have left: the kernel counts for all
+    assert amiss == ""
     return outcome
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,20 @@ stage.results["number"] = 1
     outcome = play(tmp_path, "visitor", body)
     assert outcome.left_behind == (f"still there: file {transient}/old.d/lab-limit.conf",)
     assert f"still there: file {transient}/session-7.scope" in outcome.also_changed
+
+
+def test_what_others_make_just_when_it_is_looked_at_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = replace(machine_state.read_machine_state(), processes={}, zombies=0)
+    passing, stays = "tracefs instance necroscope-4194304", "tracefs instance necroscope-lab-stays"
+    looks = iter([{passing, stays}, {stays, "tracefs instance necroscope-4194305"}])
+    monkeypatch.setattr(
+        differences, "read_machine_state", lambda: replace(state, objects=state.objects | next(looks))
+    )
+    monkeypatch.setattr(differences, "ENDING_SECONDS", 0.0)
+    before = differences.Before(state, "1-1", tmp_path)
+    assert before.settled().left == (f"still there: {stays}",)
 
 
 def test_perf_that_cannot_sample_is_no_perf(monkeypatch: pytest.MonkeyPatch) -> None:
