@@ -74,6 +74,7 @@ def options(pod: Mapping[str, Any], container: Mapping[str, Any], folders: Mappi
         f"--memory={limits['memory'].replace('Mi', 'm')}",
         f"--cpus={int(limits['cpu'].rstrip('m')) / 1000}",
     ]
+    line += [f"--workdir={container['workingDir']}"] if "workingDir" in container else []
     line += [f"--env={one['name']}={one['value']}" for one in container.get("env", ()) if "value" in one]
     return line + _mounts(pod, container, folders)
 
