@@ -142,7 +142,7 @@ NEEDS = {
         "a NIC queue whose interrupt's core is known", nic_stalls.why_not, "give the machine a NIC with MSI-X"
     ),
     "disk": Need("a disk behind /var/tmp", _why_not_disk, "mount one there"),
-    "ray": Need("Ray", _why_not_ray, "make .venv/set-up-lab"),
+    "ray": Need("Ray", _why_not_ray, "make .venv/packages-lab"),
     "veth": Need(
         "ip, ethtool, network namespaces and veth pairs",
         _why_not_veth,

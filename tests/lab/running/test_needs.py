@@ -29,7 +29,7 @@ def test_with_root_all_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) 
     without(monkeypatch, "ray", "it is not installed")
     assert [str(lack) for lack in lacks(["root", "disk", "ray"])] == [
         "disk: it is a tmpfs (mount one there)",
-        "ray: it is not installed (make .venv/set-up-lab)",
+        "ray: it is not installed (make .venv/packages-lab)",
     ]
 
 
