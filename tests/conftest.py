@@ -1,19 +1,36 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import hypothesis
 import pytest
 
 from lab.machines.tracefs import tracefs_mounted
-from tests.lanes import MACHINE, is_alone, lane_of
+from tests.tiers import ALONE, SMOKE_FILE, file_of, is_real, lane_of
 
 # The recorded machines have links that lead in circles, as every /sys has.
 collect_ignore = ["hosts"]
 _mounts = ExitStack()
+
+# The same examples in every run: what fails, fails again. `--hypothesis-profile=default` looks for new ones.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("same")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let programs that tests start obey Ctrl-C and a closed terminal, also if we run behind nohup or `&`.
+
+    They would inherit that a signal is ignored, but not that a handler does nothing.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(autouse=True)
@@ -52,12 +69,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs the machine for itself; of several workers, one begins with the longest lane."""
+    """Mark what touches the machine, and what needs it for itself."""
     for item in items:
-        if is_alone(item.nodeid.partition("::")[0], getattr(item, "originalname", item.name)):
+        file = file_of(item.nodeid)
+        if is_real(file):
+            item.add_marker(pytest.mark.real)
+        if file in ALONE:
             item.add_marker(pytest.mark.alone)
-    if _is_worker(config):
-        items.sort(key=lambda item: lane_of(item.nodeid) != MACHINE)
+    if _is_worker(config):  # one begins with the longest lane
+        items.sort(key=lambda item: lane_of(item.nodeid) not in ("zombies", SMOKE_FILE))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note how long each test took, for `scripts/run-tests`."""
+    if (path := os.environ.get("NECROSCOPE_DURATIONS")) and not os.environ.get("PYTEST_XDIST_WORKER"):
+        with Path(path).open("a") as file:
+            file.write(f"{report.duration:6.1f} s  {report.nodeid} ({report.when})\n")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,7 +1,7 @@
 """A scenario is a folder below lab/scenarios.
 
 README.md       for a person: what it does, what is real and what is not, what it needs; begins with its title
-scenario.toml   needs, about how many seconds it takes, whether it is fast enough for `make test`
+scenario.toml   needs, about how many seconds it takes, whether it is fast enough for `make test-real`
 make.py         play(stage): makes the fault, waits for the effect and asks; when it returns, all is undone
 expect.toml     what the results must be (see `expectation`)
 """

@@ -10,7 +10,7 @@ from lab.running.scenario import Scenario
 
 PAGE = CHECKOUT / "docs/lab.md"
 BEGIN, END = "<!-- table of scenarios: python -m lab document -->\n", "<!-- end of table -->\n"
-HEAD = "| scenario | about | in `make test` | needs | what it is |\n|---|---|---|---|---|\n"
+HEAD = "| scenario | about | in `make test-real` | needs | what it is |\n|---|---|---|---|---|\n"
 
 
 def table(scenarios: Mapping[str, Scenario]) -> str:

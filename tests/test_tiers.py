@@ -1,0 +1,57 @@
+"""Every test is in the tier and the lane that it is meant to be in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.tiers import ALONE, GUESTS, REAL_FILES, SMOKE_FILE, ZOMBIES, is_real, lane_of
+
+ROOT = Path(__file__).parents[1]
+# What makes real faults or starts real machines; what only describes them is not meant.
+TOUCHES = re.compile(
+    r"^(?:from|import) "
+    r"(?:lab\.(?:faults|recorders|machines\.nspawn|training\.(?:cluster|network))|tests\.real\.recorders)\b",
+    re.MULTILINE,
+)
+ONLY_COMPUTES = {  # with the reason
+    "tests/lab/test_kernels_scenario.py": "what is not marked long judges written answers",
+    "tests/lab/test_pinterest_rounds.py": "arithmetic on what a kubelet did",
+    "tests/remedies/test_reboot.py": "asks only whether zombies can be made",
+    "tests/web/test_fleet_real.py": "its only test is marked",
+    "tests/web/test_three_clicks.py": "the name of a function",
+}
+
+
+@pytest.mark.parametrize(
+    ("test", "lane"),
+    [
+        ("tests/real/test_purge.py::test_x", "zombies"),
+        ("tests/sources/test_zombie_holders.py::test_x", "zombies"),
+        ("tests/real/test_units.py::test_x", "tests/real/test_units.py"),
+        ("tests/model/test_reading.py::test_x[a::b]", "tests/model/test_reading.py"),
+        ("tests/lab/test_qemu.py::test_x[a::b]", "tests/lab/test_qemu.py::test_x[a::b]"),
+    ],
+)
+def test_lanes(test: str, lane: str) -> None:
+    assert lane_of(test) == lane
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    named = {*REAL_FILES, *ZOMBIES, *ALONE, *GUESTS, SMOKE_FILE, *ONLY_COMPUTES}
+    assert [file for file in sorted(named) if not (ROOT / file).is_file()] == []
+    assert all(ALONE.values())
+
+
+def test_what_touches_the_machine_is_not_among_what_only_computes() -> None:
+    wrong = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        file, text = str(path.relative_to(ROOT)), path.read_text()
+        is_slow = re.search(
+            r"^pytestmark = .*?pytest\.mark\.(servers|long)\b", text, re.MULTILINE | re.DOTALL
+        )
+        if TOUCHES.search(text) and not (is_real(file) or is_slow or file in {SMOKE_FILE, *ONLY_COMPUTES}):
+            wrong.append(file)
+    assert wrong == [], "list them in tests/tiers.py"
