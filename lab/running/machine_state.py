@@ -114,9 +114,13 @@ def _links() -> Iterator[str]:
 
 
 def _tracing() -> Iterator[str]:
-    top = next((place for place in TRACING if (place / "events").is_dir()), None)
-    if top is None:
-        return
+    with suppress(PermissionError):  # without root, tracefs cannot be entered
+        top = next((place for place in TRACING if (place / "events").is_dir()), None)
+        if top:
+            yield from _traced(top)
+
+
+def _traced(top: Path) -> Iterator[str]:
     for path in (top / "instances").iterdir():
         yield f"tracefs instance {path.name}"
     for name in DYNAMIC_EVENTS:

@@ -43,7 +43,7 @@ DOCTOR = f"""
 Type=oneshot
 Restart=no
 ExecStart=
-ExecStart=/bin/sh -c "exec {sys.executable} -m necroscope doctor -d 1s --json"
+ExecStart=/bin/sh -c "exec '{sys.executable}' -m necroscope doctor -d 1s --json"
 ExecStartPre=
 ExecStopPost=
 StandardOutput=truncate:/run/probe.json
@@ -263,7 +263,7 @@ RECORD = f"""
 [Service]
 Restart=no
 ExecStart=
-ExecStart=/bin/sh -c "exec {sys.executable} -m necroscope record --segment 4s --store /var/lib/necroscope \\
+ExecStart=/bin/sh -c "exec '{sys.executable}' -m necroscope record --segment 4s --store /var/lib/necroscope \\
   --listen 127.0.0.1:9464"
 StandardError=append:/run/recorder.txt
 """
@@ -275,7 +275,7 @@ def test_the_recorder_itself_runs_in_it(node: Node) -> None:
     node.run("systemctl daemon-reload; systemctl start necroscope.service")
     time.sleep(11)
     metrics = node.run(
-        f"{sys.executable} -c 'import urllib.request as u; "
+        f"'{sys.executable}' -c 'import urllib.request as u; "
         'print(u.urlopen("http://127.0.0.1:9464/metrics").read().decode())\''
     )
     node.run("systemctl reload necroscope.service")
@@ -287,7 +287,7 @@ def test_the_recorder_itself_runs_in_it(node: Node) -> None:
     assert re.search(r"^necroscope_profiling 1$", metrics, re.MULTILINE), said
     assert re.search(r"^necroscope_store_writable 1$", metrics, re.MULTILINE)
     assert re.search(r'^necroscope_source_up\{source="kernel-log",reason=""\} 1$', metrics, re.MULTILINE)
-    stored = f"{sys.executable} -m necroscope timeline --store /var/lib/necroscope --json"
+    stored = f"'{sys.executable}' -m necroscope timeline --store /var/lib/necroscope --json"
     timeline = json.loads(node.run(stored))
     assert timeline["columns"] >= 10 and timeline["missing"] == 0
     store = node.machine.root / "var/lib/necroscope"

@@ -25,9 +25,9 @@ def test_real_zombies_of_cgroup_v2_are_counted(series: str) -> None:
     except KernelError as error:
         pytest.skip(str(error))
     script = f"""
-    sh {PROGRAM} 100; echo $?
-    {sys.executable} {RECORD} /tmp/tree --zombies {ZOMBIES} >/dev/null
-    sh {PROGRAM} 100; echo $?
+    sh '{PROGRAM}' 100; echo $?
+    '{sys.executable}' '{RECORD}' /tmp/tree --zombies {ZOMBIES} >/dev/null
+    sh '{PROGRAM}' 100; echo $?
     """
     done = guest.run(["sh", "-c", script], timeout_seconds=300)
     before, first, after, second = done.stdout.splitlines()[-4:]

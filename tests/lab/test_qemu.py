@@ -47,7 +47,7 @@ def test_it_is_the_machine_that_was_asked_for_and_only_its_output_comes_back(
     script = f"""
     echo lost >{__file__} && cat {__file__}
     cat /proc/1/mounts /proc/interrupts
-    exec {sys.executable} -c {shlex.quote(PYTHON)}
+    exec '{sys.executable}' -c {shlex.quote(PYTHON)}
     """
     result = guest.run(["sh", "-c", script], timeout_seconds=BOOT_SECONDS)
     assert result.returncode == 3

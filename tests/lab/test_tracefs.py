@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 def asked(*, first: str = "true") -> str:
     """What a process says that has mounts of its own."""
-    command = f"{first} && exec {sys.executable} -c '{ASK}'"
+    command = f"{first} && exec '{sys.executable}' -c '{ASK}'"
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", command], capture_output=True, text=True, check=True, cwd=ROOT
     )

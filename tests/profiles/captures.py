@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,19 @@ from necroscope.profiles.idle import idle_rule
 
 
 def require_perf() -> None:
-    """Skip, with the reason, where perf is missing or may not record all cores."""
+    """Skip, with the reason, if perf is missing or may not record all cores."""
+    if reason := _why_not_perf():
+        pytest.skip(reason)
+
+
+@cache
+def _why_not_perf() -> str:
     if shutil.which("perf") is None:
-        pytest.skip("perf is not installed")
+        return "perf is not installed"
     if os.geteuid() != 0:
-        pytest.skip("recording all cores needs root")
+        return "recording all cores needs root"
     tried = run_perf(["perf", "record", "-q", "-B", "-a", "-g", "-o", "/dev/null", "--", "true"])
-    if tried.returncode != 0:
-        pytest.skip(f"perf record -a -g is not permitted here: {tried.stderr.strip()}")
+    return f"perf record -a -g is not permitted here: {tried.stderr.strip()}" if tried.returncode else ""
 
 
 def run_perf(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

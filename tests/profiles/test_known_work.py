@@ -142,7 +142,7 @@ def test_softirq_work_on_an_idle_core(tmp_path: Path) -> None:
 
 def test_exec_and_fork(tmp_path: Path) -> None:
     """A child's samples are the child's: its name, and functions of its own program."""
-    script = f"while :; do find /usr/share >/dev/null; {sys.executable} -S -c 'sorted(range(99999))'; done"
+    script = f"while :; do find /usr/share >/dev/null; '{sys.executable}' -S -c 'sorted(range(99999))'; done"
     with captures.running(["sh", "-c", script]):
         profile = recorded(tmp_path, 3, "-F", "999")
     modules: dict[str, set[str]] = {}
@@ -225,7 +225,12 @@ def has_trampoline(python: str) -> bool:
         "import sys, sysconfig; sys.activate_stack_trampoline('perf');"
         "sys.exit('no-omit-frame-pointer' not in (sysconfig.get_config_var('PY_CFLAGS') or ''))"
     )
-    return subprocess.run([python, "-c", switch_on], capture_output=True, check=False).returncode == 0
+    with subprocess.Popen(
+        [python, "-c", switch_on], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        code = process.wait()
+    Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)
+    return code == 0
 
 
 def test_the_perf_trampoline_of_python(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_an_image_is_not_judged_by_the_machine_that_builds_it(tmp_path: Path) ->
     (units / "nvidia-persistenced.service").write_text(text)
     (wants / "nvidia-persistenced.service").symlink_to("/usr/lib/systemd/system/nvidia-persistenced.service")
     mounts = " && ".join(f"mount -n --bind /{name} {root}/{name}" for name in ("proc", "sys", "dev"))
-    command = f"{mounts} && exec {PROGRAM} audit --json --root {root}"
+    command = f"{mounts} && exec '{PROGRAM}' audit --json --root {root}"
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", command], capture_output=True, text=True, check=False
     )

@@ -18,7 +18,6 @@ from lab.running.scenario import all_scenarios
 from lab.running.stage import Stage
 from tests.cli.reports.html_pages import Page
 from tests.real.recorders import ask
-from tests.web.recorded import keep_incident
 
 SCENARIO = all_scenarios()["starved-core"]
 REASON = "; ".join(map(str, lacks(SCENARIO.needs)))
@@ -38,8 +37,6 @@ class Played:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     stage = Stage(folder=tmp_path_factory.mktemp("starved-core"))
     outcome = run(SCENARIO, stage)
-    if not outcome.failure:
-        keep_incident(stage.store)
     return Played(outcome, stage.store, stage.results.get("made", {}))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -29,9 +30,11 @@ def test_a_reset_and_its_reason_and_the_finding(tmp_path: Path) -> None:
         wait_until(lambda: EXAMINED in metrics(one), 30, "an examination")
         values = metrics(one)
         code, body = one.end()
-    # A program wrote the line, and there is no such device.
-    assert [values[FOUND.format(severity)] for severity in ("critical", "warning", "info")] == [0, 1, 0]
+    # A program wrote the line, and there is no such device. Others may write lines about other devices.
+    assert values[FOUND.format("warning")] >= 1
+    segments = json.loads((store / body["folder"] / MEMORY).read_text())["segments"].values()
+    rows = [row for segment in segments for row in segment["findings"] if "necro7" in json.dumps(row)]
+    assert {row["severity"] for row in rows} == {"warning"}
     assert 0 <= time.time() - values[EXAMINED] < 60
     assert [values[RESETS.format(reason)] for reason in ("starvation", "device", "watchdog")] == [1, 0, 0]
     assert (code, body["findings_error"]) == (0, ""), one.said()
-    assert (store / body["folder"] / MEMORY).exists()

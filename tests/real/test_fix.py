@@ -16,7 +16,7 @@ from lab.faults.crash_loops import leaked
 from lab.faults.leaking_units import LeakingUnit, leaking_unit, why_not
 
 pytestmark = [
-    pytest.mark.servers,
+    pytest.mark.long,  # it waits for four verdicts; test_fix_choice and test_verify are quicker
     pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
 ]
 CHECKOUT = Path(__file__).parents[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +49,7 @@ def are_on(machine: Container, *units: str) -> list[str]:
 
 def killed_in_the_stop(machine: Container) -> str:
     """The id of a fix that was killed while systemd stopped the unit."""
-    words = f"{PROGRAM} fix disable-unit slow -d 1s --baseline 0 --apply --store {STORE}"
+    words = f"'{PROGRAM}' fix disable-unit slow -d 1s --baseline 0 --apply --store {STORE}"
     script = (
         f"{words} >/dev/null 2>&1 & fix=$!; "
         "until systemctl is-active slow | grep -q deactivating; do sleep 0.05; done; kill -9 $fix; "
@@ -102,7 +103,7 @@ def test_nobody_can_hold_up_a_fix_by_a_lock_on_the_root(machine: Container) -> N
         [
             "sh",
             "-c",
-            f"{flock} >/dev/null 2>&1 & lock=$!; sleep 0.3; {' '.join(script)} --store {STORE}; kill $lock",
+            f"{flock} >/dev/null 2>&1 & lock=$!; sleep 0.3; {shlex.join(script)} --store {STORE}; kill $lock",
         ],
         timeout_seconds=120,
     )

@@ -12,6 +12,7 @@ from lab.machines.nspawn import Container, why_not
 from necroscope.remedies.host_to_change import host_to_change
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_activity import read_activity
+from tests.unprivileged import as_nobody
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
@@ -38,6 +39,7 @@ done
 mkdir proc run
 mount -t proc proc proc
 mount --bind /run run
+for path in "$@"; do mkdir -p ".$path"; mount --rbind "$path" ".$path"; done
 """
 LOOK = """
 import sys
@@ -52,7 +54,8 @@ print(host.is_live, read_activity(host).value is not None)
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Container]:
     with Container(units={"here.service": UNIT}, enable=("here.service",), binds=(CHECKOUT,)) as container:
-        done = container.run(["sh", "-c", PREPARE])
+        # The program is there, too, wherever it lies.
+        done = container.run(["sh", "-c", PREPARE, "sh", str(CHECKOUT), sys.base_prefix])
         assert done.returncode == 0, done.stderr
         yield container
 
@@ -97,7 +100,7 @@ def test_from_inside_such_an_image_the_machine_s_systemd_gets_no_orders(machine:
 
 
 def test_a_root_that_cannot_be_compared_is_not_guessed_at(machine: Container) -> None:
-    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    nobody = as_nobody()
     done = machine.run([*nobody, sys.executable, "-c", LOOK, "/mnt/host"])
     assert "CannotLookError" in done.stderr
     assert look(machine, "/", *nobody) == "True True"

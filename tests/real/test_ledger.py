@@ -26,6 +26,7 @@ from necroscope.sources.cgroup_ledger import (
 from necroscope.sources.host import Host
 from necroscope.sources.source import Read
 from tests.real.conftest import evidence, findings
+from tests.unprivileged import as_nobody
 
 INSTANCES = Path("/sys/kernel/tracing/instances")
 Doctor = Callable[..., dict[str, Any]]
@@ -82,6 +83,12 @@ def sums(ledger: CgroupLedger, *wanted: str) -> dict[str, dict[str, tuple[int, .
     return result
 
 
+def zombies_of(ledger: CgroupLedger, *programs: Leaker) -> int:
+    """Those of some programs; others on this machine may leave their own."""
+    names = {one.name for one in programs}
+    return sum(group.zombies for group in ledger.groups if group.creator in names)
+
+
 def test_counts_of_every_creator_are_exact_and_the_purge_is_seen() -> None:
     plans = (
         Leaker("leaker-a", 2_000, 1_000, "lab-a.service"),
@@ -99,17 +106,16 @@ def test_counts_of_every_creator_are_exact_and_the_purge_is_seen() -> None:
     for plan in plans:
         assert counts[plan.name]["leak"] == (plan.leaks, plan.leaks, 0, plan.leaks)
         assert counts[plan.name]["clean"] == (plan.clean, plan.clean, plan.clean, 0)
-    assert ledger.dying == ledger.zombies == 5_000
+    assert zombies_of(ledger, *plans) == 5_000
     _check_owners(ledger)
-    newest = ledger.leaks[-1]
-    assert newest.path.startswith("/leaker-")
+    newest = [leak for leak in ledger.leaks if leak.path.startswith("/leaker-")][-1]
     assert newest.creator in newest.path
     assert newest.creator_pid == newest.remover_pid == int(newest.path.split("/")[1].rpartition("-")[2])
     assert (newest.made_ns or 0) < newest.removed_ns
     after = taken(read)
-    assert (after.dying, after.zombies) == (0, 0)
+    assert zombies_of(after, *plans) == 0
     assert agrees(read, before, freed)
-    assert len(set(after.freed)) == len(after.freed) == 5_000, "a list of names must lose every one of them"
+    assert len(set(after.freed)) == len(after.freed) >= 5_000, "a list of names must lose every one of them"
     counts = sums(after, "made", "released")
     assert all(counts[plan.name]["leak"] == (plan.leaks, plan.leaks) for plan in plans)
 
@@ -270,9 +276,8 @@ def test_the_services_user_reads_what_its_unit_prepares() -> None:
         "read = CGROUP_LEDGER.open(Host()); print(read().reason, flush=True); sys.stdin.read();"
         "print([(group.pattern, group.made, group.removed) for group in read().value.groups])"
     )
-    as_user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     only = "-all,+dac_read_search,+sys_ptrace"
-    as_user += ["--inh-caps", only, "--ambient-caps", only, "--bounding-set", only]
+    as_user = [*as_nobody(), "--inh-caps", only, "--ambient-caps", only, "--bounding-set", only]
     try:
         subprocess.run(["sh", "-c", command.replace("$$", "$")], check=True)
         words = [*as_user, sys.executable, "-c", code]

@@ -16,7 +16,6 @@ import pytest
 
 from lab.faults.kernel_lines import write_lines
 from tests.real import recorders
-from tests.real.nobody import as_nobody, folder_of_nobody
 from tests.real.recorders import (
     Recorder,
     command_line,
@@ -30,6 +29,7 @@ from tests.real.recorders import (
     segments_of,
     wait_until,
 )
+from tests.unprivileged import as_nobody, folder_of_nobody
 
 REASON = recorders.why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -41,8 +41,8 @@ def test_a_signal_seals_and_keeps(tmp_path: Path, number: signal.Signals) -> Non
     with recording(store, "--segment", "3s") as one:
         began = time.time()
         time.sleep(4.2)
-        code, body = one.end(number)
         ended = time.time()
+        code, body = one.end(number)
     assert (code, body["ok"], body["findings"]) == (0, True, []), one.said()
     assert set(range(int(began) + 1, int(ended))) <= seconds_with_counters(store)
     assert all(segment.has_profile for segment in segments_of(store))
@@ -124,7 +124,7 @@ def home() -> Iterator[Path]:
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")
 def test_without_root_it_records_what_it_can_and_says_what_it_could_not(home: Path) -> None:
     store = home / "store"
-    with recorder(store, "-d", "5s", "--segment", "2s", wrapper=as_nobody(home / "python")) as one:
+    with recorder(store, "-d", "5s", "--segment", "2s", wrapper=as_nobody()) as one:
         code, body = one.wait()
     assert code == 1, one.said()
     assert "CAP_PERFMON" in body["profiling_error"] and body["profiling_error"] in one.said()

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.nobody import as_nobody, folder_of_nobody
 from tests.real.recorders import Recorder, metrics, recorder, recording, wait_until
+from tests.unprivileged import as_nobody, folder_of_nobody
 
 PROGRAM = shutil.which("prometheus-node-exporter")
 REASON = "needs root" if os.geteuid() else None if PROGRAM else "needs prometheus-node-exporter"
@@ -111,7 +111,7 @@ def test_one_that_was_killed_leaves_it_and_the_next_takes_it_over(tmp_path: Path
 def test_without_root() -> None:
     with folder_of_nobody() as home, node_exporter(home) as exporter:
         words = ("--rate", "0", "--textfile", str(home / "necroscope.prom"))
-        wrapper = as_nobody(home / "python")
+        wrapper = as_nobody()
         with recording(home / "store", *words, samples=False, wrapper=wrapper) as one:
             values = show(exporter)
             one.end()
@@ -150,8 +150,6 @@ def test_a_folder_that_is_not_ours_is_refused_at_the_start(tmp_path: Path) -> No
         closed = home / "closed"
         closed.mkdir(mode=0o755)
         path = closed / "necroscope.prom"
-        with recorder(
-            home / "store", "--rate", "0", "--textfile", str(path), wrapper=as_nobody(home / "python")
-        ) as one:
+        with recorder(home / "store", "--rate", "0", "--textfile", str(path), wrapper=as_nobody()) as one:
             code, body = one.wait()
     assert (code, body["error"]["what"]) == (2, f"cannot write {path}: Permission denied")

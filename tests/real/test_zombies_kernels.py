@@ -15,7 +15,7 @@ from lab.machines.qemu import Cgroups, Guest, why_not
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 PROGRAM = Path(sys.executable).with_name("necroscope")
-ZOMBIES = 600
+ZOMBIES = 300
 PAGE_BYTES = 4096
 # As a container runtime does it: a parent that hands memory on, and processes in its children only.
 LEAK = f"""
@@ -48,9 +48,9 @@ def test_a_leak_is_named_and_what_holds_it(series: str, cgroups: Cgroups) -> Non
         pytest.skip(str(error))
     script = f"""
     mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
-    {PROGRAM} zombies --watch -d 30s --list --by path --json --store /tmp/none >/tmp/out & look=$!
+    '{PROGRAM}' zombies --watch -d 45s --list --by path --json --store /tmp/none >/tmp/out & look=$!
     while ! [ -s /tmp/out ]; do sleep 0.5; done  # the ledger has begun
-    {sys.executable} -c '{LEAK}'
+    '{sys.executable}' -c '{LEAK}'
     wait $look; code=$?
     tail -1 /tmp/out; exit $code
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,15 +15,16 @@ from necroscope.errors import ConfigError
 from necroscope.recording.config import FleetSettings, load_fleet_settings
 from tests.fleet.ship.stores import add_segments, check_objects, objects_in
 from tests.stored import BOOT_ID, HOST
+from tests.unprivileged import as_nobody, needs_setpriv
 
 PROGRAM = [sys.executable, "-m", "necroscope", "fleet"]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 
 
-def call(*words: str | Path, as_user: int | None = None) -> tuple[int, dict[str, Any]]:
+def call(*words: str | Path, as_other: bool = False) -> tuple[int, dict[str, Any]]:
     command = [*PROGRAM, *map(str, words), "--config", "/dev/null", "--json"]
-    if as_user:
-        command = ["setpriv", f"--reuid={as_user}", f"--regid={as_user}", "--clear-groups", *command]
+    if as_other:
+        command = [*as_nobody(), *command]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
@@ -89,24 +89,23 @@ def test_on_a_node_without_pyarrow_a_folder_will_do(tmp_path: Path, place: Path)
 
 
 @needs_root
+@needs_setpriv
 def test_without_root(tmp_path: Path, place: Path) -> None:
     """In a store of one's own it works; in one of somebody else it says who may."""
-    if not shutil.which("setpriv"):
-        pytest.skip("needs setpriv (util-linux)")
     for folder in [tmp_path, *list(tmp_path.parents)[:-2]]:
         folder.chmod(folder.stat().st_mode | 0o055)
     add_segments(tmp_path, 2)
     words: list[str | Path] = ["ship", "--store", tmp_path, "--fleet", place, "--host", HOST]
-    code, body = call(*words, as_user=65534)
+    code, body = call(*words, as_other=True)
     assert (code, body["error"]["slug"]) == (2, "store")
     assert "ship as the user that records" in body["error"]["hint"]
     for path in [tmp_path / HOST, *(tmp_path / HOST).rglob("*")]:
         os.chown(path, 65534, 65534)
-    code, body = call(*words, as_user=65534)
+    code, body = call(*words, as_other=True)
     assert code == 3, "the place is not theirs"
     assert "Permission denied" in body["error"]["what"]
     os.chown(place, 65534, 65534)
-    assert call(*words, as_user=65534)[0] == 0
+    assert call(*words, as_other=True)[0] == 0
     assert len(check_objects(objects_in(place))) == 2
 
 

@@ -210,7 +210,7 @@ stage.results["number"] = 1
 
 
 @as_root
-@pytest.mark.skipif(not (TRACING / "instances").is_dir(), reason="needs tracefs")
+@pytest.mark.skipif(AS_ROOT is not None or not (TRACING / "instances").is_dir(), reason="needs tracefs")
 def test_a_tracefs_instance_that_stays_is_named(tmp_path: Path, later: list[Callable[[], object]]) -> None:
     instance = TRACING / "instances/lab-left"
     later.append(instance.rmdir)

@@ -270,6 +270,7 @@ def test_ctrl_c_in_the_last_look_leaves_the_steps_done(site: Site, monkeypatch: 
     assert continue_fix(fix.id, site).state is FixState.APPLIED
 
 
+@as_root
 def test_the_second_at_once_is_refused_and_told_who_the_first_is(site: Site, tmp_path: Path) -> None:
     plan = plan_for(site.host.root)
     elsewhere = Site(site.host, tmp_path / "other store")
@@ -285,6 +286,7 @@ def test_the_second_at_once_is_refused_and_told_who_the_first_is(site: Site, tmp
     assert apply(plan, site).state is FixState.APPLIED
 
 
+@as_root
 def test_a_fix_left_in_the_middle_is_known_to_other_stores(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
