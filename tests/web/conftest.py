@@ -19,11 +19,10 @@ def browser() -> Iterator[Browser]:
         yield launched
 
 
-# Before the browser: the lab takes signals, which needs a main thread without a loop of its own.
 @pytest.fixture(scope="package")
 def incident(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a real incident."""
-    return incident_store(tmp_path_factory.mktemp("incident") / "run")
+    """The store of a recorded real incident."""
+    return incident_store(tmp_path_factory.mktemp("incident"))
 
 
 @pytest.fixture(scope="package")

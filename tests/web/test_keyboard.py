@@ -120,6 +120,7 @@ def test_tab_reaches_everything_and_shows_where_it_is(open_tab: Tab, server: Ser
     WAITS[view](page)
     page.reload()  # the focus is at the top again
     WAITS[view](page)
+    page.wait_for_load_state("networkidle")  # an answer that comes later draws what is marked here again
     stops = page.evaluate(STOPS)
     reached = _tab_through(page)
     missed = [page.locator(f"[data-stop='{stop}']").evaluate(SHOWN) for stop in stops if stop not in reached]
