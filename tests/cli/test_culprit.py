@@ -31,14 +31,14 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reset_id(store: Path, body_of: Document) -> str:
-    events = body_of("events", "--store", store)["events"]
+def reset_id(store: Path, document: Document) -> str:
+    events = document("events", "--store", store)["events"]
     id: str = next(event["id"] for event in events if event["phase"] != "done")
     return id
 
 
-def test_the_culprit_of_an_event_on_its_core(body_of: Document, store: Path, reset_id: str) -> None:
-    body = body_of("culprit", "--store", store, "--around", reset_id, exit_code=1)
+def test_the_culprit_of_an_event_on_its_core(document: Document, store: Path, reset_id: str) -> None:
+    body = document("culprit", "--store", store, "--around", reset_id, exit_code=1)
     assert (body["culprit"]["process"], body["culprit"]["function"]) == ("kubelet", "mem_cgroup_nr_lru_pages")
     assert body["culprit"] == body["suspects"][0] and body["culprit"]["lift"] is None
     assert body["cores"] == [0] and body["events"] == [reset_id]
@@ -46,45 +46,48 @@ def test_the_culprit_of_an_event_on_its_core(body_of: Document, store: Path, res
     assert body["windows"][0]["end"] == "2026-04-15T10:00:41.000Z"
 
 
-def test_another_core_has_no_culprit(body_of: Document, here: Run, store: Path, reset_id: str) -> None:
-    body = body_of("culprit", "--store", store, "--around", reset_id, "--cpu", "1", exit_code=0)
+def test_another_core_has_no_culprit(document: Document, necroscope: Run, store: Path, reset_id: str) -> None:
+    body = document("culprit", "--store", store, "--around", reset_id, "--cpu", "1", exit_code=0)
     assert body["culprit"] is None and body["cores"] == [1]
     assert (
-        "nothing stands out" in here("culprit", "--store", store, "--around", reset_id, "--cpu", "1").stdout
+        "nothing stands out"
+        in necroscope("culprit", "--store", store, "--around", reset_id, "--cpu", "1").stdout
     )
 
 
-def test_what_the_resets_of_a_range_have_in_common(body_of: Document, here: Run, store: Path) -> None:
+def test_what_the_resets_of_a_range_have_in_common(document: Document, necroscope: Run, store: Path) -> None:
     words = ("culprit", "--store", store, "-b", "2026-04-15T10:00:00Z", "-e", "2026-04-15T10:02:30Z")
-    body = body_of(*words, exit_code=1)
+    body = document(*words, exit_code=1)
     assert len(body["windows"]) == len(body["events"]) == 2 and body["window_seconds"] == 12
     assert body["culprit"]["windows"] == 2
-    assert "in 2 of 2 windows" in " ".join(here(*words).stdout.split())
+    assert "in 2 of 2 windows" in " ".join(necroscope(*words).stdout.split())
 
 
-def test_a_moment(body_of: Document, store: Path) -> None:
-    body = body_of("culprit", "--store", store, "--around", "2026-04-15T10:00:40Z", "--cpu", "0", exit_code=1)
+def test_a_moment(document: Document, store: Path) -> None:
+    body = document(
+        "culprit", "--store", store, "--around", "2026-04-15T10:00:40Z", "--cpu", "0", exit_code=1
+    )
     assert body["culprit"]["process"] == "kubelet" and body["events"] == []
-    body_of("culprit", "--store", store, "--around", "2026-04-15T10:01:10Z", exit_code=0)
+    document("culprit", "--store", store, "--around", "2026-04-15T10:01:10Z", exit_code=0)
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_the_table_fits(here: Run, store: Path, reset_id: str, width: int) -> None:
-    done = here("culprit", "--store", store, "--around", reset_id, env={"COLUMNS": str(width)})
+def test_the_table_fits(necroscope: Run, store: Path, reset_id: str, width: int) -> None:
+    done = necroscope("culprit", "--store", store, "--around", reset_id, env={"COLUMNS": str(width)})
     assert done.returncode == 1
     assert max(map(len, done.stdout.splitlines())) <= width
     assert "kubelet in mem_cgroup_nr_lru_pages stands out" in " ".join(done.stdout.split())
     assert "new" in done.stdout and "*kubelet" in done.stdout
 
 
-def test_without_samples_or_events(here: Run, body_of: Document, tmp_path: Path, store: Path) -> None:
-    assert here("culprit", "--store", tmp_path / "none").returncode == 3
-    assert here("culprit", "--store", store, "--around", "2026-04-15T12:00:00Z").returncode == 3
+def test_without_samples_or_events(necroscope: Run, document: Document, tmp_path: Path, store: Path) -> None:
+    assert necroscope("culprit", "--store", tmp_path / "none").returncode == 3
+    assert necroscope("culprit", "--store", store, "--around", "2026-04-15T12:00:00Z").returncode == 3
     quiet = ("culprit", "--store", store, "-b", "2026-04-15T10:00:45Z", "-e", "2026-04-15T10:01:30Z")
-    assert "nothing to explain" in body_of(*quiet, exit_code=0)["note"]
+    assert "nothing to explain" in document(*quiet, exit_code=0)["note"]
 
 
-def test_a_damaged_neighbour_is_left_out(body_of: Document, here: Run, tmp_path: Path) -> None:
+def test_a_damaged_neighbour_is_left_out(document: Document, necroscope: Run, tmp_path: Path) -> None:
     root = tmp_path / "store"
     parts = [range(60), range(60, 100), range(100, 150)]
     segments = [
@@ -95,33 +98,33 @@ def test_a_damaged_neighbour_is_left_out(body_of: Document, here: Run, tmp_path:
     ]
     (segments[0].profile / "samples.parquet").write_bytes(b"no")
     (event,) = read_events(segments[2])
-    body = body_of("culprit", "--store", root, "--around", event.id, exit_code=1)
+    body = document("culprit", "--store", root, "--around", event.id, exit_code=1)
     assert [row["folder"] for row in body["damaged"]] == [str(segments[0].folder)]
     assert body["culprit"]["process"] == "kubelet"
 
 
-def test_a_saturated_core_is_looked_at_while_it_was(body_of: Document, tmp_path: Path) -> None:
+def test_a_saturated_core_is_looked_at_while_it_was(document: Document, tmp_path: Path) -> None:
     saturated = event_of("core-saturated", 35, core=0, seconds=5.0)
     sampled_segment(tmp_path / "store", plan, seconds=range(80), events=[saturated])
-    body = body_of("culprit", "--store", tmp_path / "store", exit_code=1)
+    body = document("culprit", "--store", tmp_path / "store", exit_code=1)
     assert [window["begin"] for window in body["windows"]] == ["2026-04-15T10:00:35.000Z"]
     assert (body["window_seconds"], body["cores"]) == (5, [0])
     assert body["culprit"]["process"] == "kubelet"
 
 
-def test_of_many_windows_the_newest_are_taken(body_of: Document, here: Run, tmp_path: Path) -> None:
+def test_of_many_windows_the_newest_are_taken(document: Document, necroscope: Run, tmp_path: Path) -> None:
     count = MOST_WINDOWS + 3
     resets = [event_of("nic-reset", 10 + 8 * number, core=0) for number in range(count)]
     seconds = range(10 + 8 * count + 30)
     sampled_segment(tmp_path / "store", lambda *_: {"python": 0.4}, seconds=seconds, events=resets)
     words = ("culprit", "--store", tmp_path / "store")
-    body = body_of(*words, exit_code=0)
+    body = document(*words, exit_code=0)
     assert (len(body["windows"]), len(body["events"]), body["windows_left_out"]) == (MOST_WINDOWS,) * 2 + (3,)
     assert body["windows"][-1]["end"] == "2026-04-15T10:07:07.000Z", "the newest"
-    assert "3 older windows left out" in " ".join(here(*words).stdout.split())
+    assert "3 older windows left out" in " ".join(necroscope(*words).stdout.split())
 
 
-def test_where_all_fit_none_is_left_out(body_of: Document, here: Run, store: Path) -> None:
+def test_where_all_fit_none_is_left_out(document: Document, necroscope: Run, store: Path) -> None:
     words = ("culprit", "--store", store, "-b", "2026-04-15T10:00:00Z", "-e", "2026-04-15T10:02:30Z")
-    assert body_of(*words, exit_code=1)["windows_left_out"] == 0
-    assert "left out" not in here(*words).stdout
+    assert document(*words, exit_code=1)["windows_left_out"] == 0
+    assert "left out" not in necroscope(*words).stdout

@@ -48,8 +48,10 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     )
 
 
-def test_the_first_line_is_the_agent_and_the_second_its_cause(here: Run, pair: tuple[Path, Path]) -> None:
-    done = here("drift", *pair, env={"COLUMNS": "60"})
+def test_the_first_line_is_the_agent_and_the_second_its_cause(
+    necroscope: Run, pair: tuple[Path, Path]
+) -> None:
+    done = necroscope("drift", *pair, env={"COLUMNS": "60"})
     lines = done.stdout.splitlines()
     assert lines[:3] == [EFFECT, CAUSE, ""]
     assert done.returncode == 1
@@ -57,8 +59,8 @@ def test_the_first_line_is_the_agent_and_the_second_its_cause(here: Run, pair: t
     assert "host-a, host-b: not running" in done.stdout
 
 
-def test_the_same_in_json(body_of: Document, pair: tuple[Path, Path]) -> None:
-    body = body_of("drift", *pair, exit_code=1)
+def test_the_same_in_json(document: Document, pair: tuple[Path, Path]) -> None:
+    body = document("drift", *pair, exit_code=1)
     assert body["groups"] == {"host-a": {"hosts": ["host-a"]}, "host-b": {"hosts": ["host-b"]}}
     first, second, third = body["differences"]
     assert [row["rank"] for row in body["differences"]] == [1, 2, 3]
@@ -80,13 +82,13 @@ def test_the_same_in_json(body_of: Document, pair: tuple[Path, Path]) -> None:
     assert (body["matter"], body["symptom"], body["facts"]) == (2, None, 5)
 
 
-def test_no_difference_that_matters_is_exit_code_0(here: Run, tmp_path: Path) -> None:
+def test_no_difference_that_matters_is_exit_code_0(necroscope: Run, tmp_path: Path) -> None:
     one = save(tmp_path, "a", {"site": {"x": "1"}})
     same = save(tmp_path, "b", {"site": {"x": "1"}})
     other = save(tmp_path, "c", {"site": {"x": "2"}})
-    done = here("drift", one, same)
+    done = necroscope("drift", one, same)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "no difference")
-    done = here("drift", one, other)
+    done = necroscope("drift", one, other)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "no difference that is known to matter")
 
 
@@ -97,15 +99,15 @@ def groups(tmp_path: Path, count: int) -> list[str | Path]:
     return ["drift", "--group", f"failing={tmp_path}/bad", "--group", f"healthy={tmp_path}/good/*.json"]
 
 
-def test_groups_of_folders_and_patterns(here: Run, body_of: Document, tmp_path: Path) -> None:
+def test_groups_of_folders_and_patterns(necroscope: Run, document: Document, tmp_path: Path) -> None:
     words = groups(tmp_path, 8)
-    assert here(*words).stdout.splitlines()[:2] == [
+    assert necroscope(*words).stdout.splitlines()[:2] == [
         "ecs.service runs in the failing group and not in the healthy one, "
         "because bootstrap step node-setup.service failed in the failing group (exit 1)",
         "bootstrap step node-setup.service failed (exit 1) in the failing group "
         "and succeeded in the healthy one",
     ]
-    body = body_of(*words, exit_code=1)
+    body = document(*words, exit_code=1)
     assert body["symptom"] == "failing"
     first = body["differences"][0]
     assert first["cannot_tell_apart_from"] == ["units/ecs.service/enabled", "site/motto"]
@@ -113,48 +115,47 @@ def test_groups_of_folders_and_patterns(here: Run, body_of: Document, tmp_path: 
     assert first["interval"][0] > 1
 
 
-def test_few_hosts_say_so(body_of: Document, here: Run, tmp_path: Path) -> None:
+def test_few_hosts_say_so(document: Document, necroscope: Run, tmp_path: Path) -> None:
     words = groups(tmp_path, 2)
-    assert body_of(*words, exit_code=1)["note"].startswith("too few hosts to tell by counting")
-    assert "too few hosts to tell by counting" in here(*words).stdout
+    assert document(*words, exit_code=1)["note"].startswith("too few hosts to tell by counting")
+    assert "too few hosts to tell by counting" in necroscope(*words).stdout
 
 
-def test_the_symptom_can_be_chosen(body_of: Document, tmp_path: Path) -> None:
+def test_the_symptom_can_be_chosen(document: Document, tmp_path: Path) -> None:
     words = groups(tmp_path, 8)
-    assert body_of(*words, "--symptom", "healthy", exit_code=1)["symptom"] == "healthy"
+    assert document(*words, "--symptom", "healthy", exit_code=1)["symptom"] == "healthy"
 
 
-def test_hosts_of_one_name_are_told_apart_by_their_files(body_of: Document, tmp_path: Path) -> None:
+def test_hosts_of_one_name_are_told_apart_by_their_files(document: Document, tmp_path: Path) -> None:
     one = save(tmp_path, "one", {"kernel": {"release": "6.1"}})
     two = save(tmp_path, "two", {"kernel": {"release": "6.2"}})
     for path in (one, two):
-        document = json.loads(path.read_text())
-        path.write_text(json.dumps({**document, "host": "localhost"}))
-    body = body_of("drift", one, two, exit_code=1)
+        path.write_text(json.dumps({**json.loads(path.read_text()), "host": "localhost"}))
+    body = document("drift", one, two, exit_code=1)
     assert list(body["groups"]) == ["localhost (one)", "localhost (two)"]
 
 
-def test_a_fleet(body_of: Document, here: Run, tmp_path: Path) -> None:
+def test_a_fleet(document: Document, necroscope: Run, tmp_path: Path) -> None:
     fleet = make_fleet(1001, Plan(pair="follows"))
     folders = write_fleet(fleet, tmp_path)
     words = [word for name, folder in folders.items() for word in ("--group", f"{name}={folder}")]
-    body = body_of("drift", *words, exit_code=1)
+    body = document("drift", *words, exit_code=1)
     assert {row["fact"] for row in body["differences"][:3]} == {*fleet.causes}
     assert all(row["q"] < 0.05 for row in body["differences"][:3])
-    short, long = here("drift", *words).stdout, here("drift", *words, "--all").stdout
+    short, long = necroscope("drift", *words).stdout, necroscope("drift", *words, "--all").stdout
     assert "more (--all)" in short
     assert "more (--all)" not in long and len(long) > len(short)
 
 
-def test_stratify_takes_a_label_or_any_fact(body_of: Document, tmp_path: Path) -> None:
+def test_stratify_takes_a_label_or_any_fact(document: Document, tmp_path: Path) -> None:
     words = groups(tmp_path, 8)
-    assert body_of(*words, "--stratify", "site/motto", exit_code=1)["matter"]
+    assert document(*words, "--stratify", "site/motto", exit_code=1)["matter"]
 
 
-def test_pairs_are_shown_however_incidental(here: Run, tmp_path: Path) -> None:
+def test_pairs_are_shown_however_incidental(necroscope: Run, tmp_path: Path) -> None:
     fleet = make_fleet(1002, Plan(pair="bystanders"))
     folders = write_fleet(fleet, tmp_path)
-    shown = here(
+    shown = necroscope(
         "drift", *(word for name in folders for word in ("--group", f"{name}={folders[name]}"))
     ).stdout
     part = shown.partition("Cannot be told apart\n")[2].partition("\n\n")[0]
@@ -162,9 +163,9 @@ def test_pairs_are_shown_however_incidental(here: Run, tmp_path: Path) -> None:
     assert [line for line in part.splitlines() if one in line and other in line]
 
 
-def test_one_is_one(here: Run, tmp_path: Path) -> None:
+def test_one_is_one(necroscope: Run, tmp_path: Path) -> None:
     one, two = save(tmp_path, "a", {"site": {"x": "1"}}), save(tmp_path, "b", {"site": {"x": "2"}})
-    shown = here("drift", "--group", f"a={one}", "--group", f"b={two}").stdout
+    shown = necroscope("drift", "--group", f"a={one}", "--group", f"b={two}").stdout
     assert "Compared b (1 host) with a (1): 1 fact, 0 differences that matter" in shown
 
 
@@ -177,8 +178,8 @@ def broken(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_bad_file_of_a_folder_is_left_out_and_said(body_of: Document, tmp_path: Path) -> None:
-    body = body_of("drift", broken(tmp_path))
+def test_a_bad_file_of_a_folder_is_left_out_and_said(document: Document, tmp_path: Path) -> None:
+    body = document("drift", broken(tmp_path))
     assert [Path(row["path"]).name for row in body["unread"]] == ["c.json", "d.json"]
     assert list(body["groups"]) == ["a", "b"]
 
@@ -204,23 +205,25 @@ def test_a_bad_file_of_a_folder_is_left_out_and_said(body_of: Document, tmp_path
         (["--group", "one={0}/a.json", "--group", "two={0}/b.json", "--stratify", "y"], 2, "no snapshot has"),
     ],
 )
-def test_what_cannot_be_compared(here: Run, tmp_path: Path, words: list[str], code: int, what: str) -> None:
+def test_what_cannot_be_compared(
+    necroscope: Run, tmp_path: Path, words: list[str], code: int, what: str
+) -> None:
     folder = broken(tmp_path)
     (folder / "empty").mkdir()
-    done = here("drift", *(word.format(folder) for word in words))
+    done = necroscope("drift", *(word.format(folder) for word in words))
     assert done.returncode == code
     assert what in done.stderr
 
 
-def test_control_characters_do_not_reach_the_terminal(here: Run, tmp_path: Path) -> None:
+def test_control_characters_do_not_reach_the_terminal(necroscope: Run, tmp_path: Path) -> None:
     one = save(tmp_path, "a", {"site": {"x\x1b[2J": "1\x1b[31m"}})
     two = save(tmp_path, "b", {"site": {"x\x1b[2J": "2"}})
-    assert "\x1b" not in here("drift", one, two).stdout
+    assert "\x1b" not in necroscope("drift", one, two).stdout
 
 
-def test_long_values_are_told_apart(body_of: Document, tmp_path: Path) -> None:
+def test_long_values_are_told_apart(document: Document, tmp_path: Path) -> None:
     one = save(tmp_path, "a", {"site": {"x": "y" * 5000 + "1"}})
     two = save(tmp_path, "b", {"site": {"x": "y" * 5000 + "2"}})
-    values: dict[str, Any] = body_of("drift", one, two)["differences"][0]["values"]
+    values: dict[str, Any] = document("drift", one, two)["differences"][0]["values"]
     assert len({name for counts in values.values() for name in counts}) == 2
     assert all(len(name) < 600 for counts in values.values() for name in counts)

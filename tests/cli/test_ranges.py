@@ -33,17 +33,17 @@ def of_parts(root: Path, shift_ns: int = 0, **more: str) -> Path:
 )
 @pytest.mark.parametrize("verb", ["events", "timeline"])
 def test_events_of_the_first_and_last_part_of_a_second(
-    body_of: Document, tmp_path: Path, verb: str, words: tuple[str, ...]
+    document: Document, tmp_path: Path, verb: str, words: tuple[str, ...]
 ) -> None:
-    body = body_of(verb, "--store", of_parts(tmp_path), *words)
+    body = document(verb, "--store", of_parts(tmp_path), *words)
     assert len(body["events"]) == 5
     if verb == "timeline":
         assert (body["begin"], body["columns"]) == ("2026-04-15T10:00:01.000Z", 19), "whole seconds only"
 
 
-def test_an_end_that_is_given_is_not_in_the_range(body_of: Document, tmp_path: Path) -> None:
+def test_an_end_that_is_given_is_not_in_the_range(document: Document, tmp_path: Path) -> None:
     words = ("-b", "2026-04-15T10:00:00.75Z", "-e", "2026-04-15T10:00:20.25Z")
-    body = body_of("events", "--store", of_parts(tmp_path), *words)
+    body = document("events", "--store", of_parts(tmp_path), *words)
     assert [event["time"][17:-1] for event in body["events"]] == ["00.750", "10.500"]
 
 
@@ -59,22 +59,24 @@ def test_an_end_that_is_given_is_not_in_the_range(body_of: Document, tmp_path: P
         ("-b", "+999999999d"),
     ],
 )
-def test_a_range_beside_the_recording(here: Run, tmp_path: Path, verb: str, words: tuple[str, ...]) -> None:
-    done = here(verb, "--store", of_parts(tmp_path), *words)
+def test_a_range_beside_the_recording(
+    necroscope: Run, tmp_path: Path, verb: str, words: tuple[str, ...]
+) -> None:
+    done = necroscope(verb, "--store", of_parts(tmp_path), *words)
     assert done.returncode == 3, done.stderr
     assert "the last recording ends at 2026-04-15T10:00:20.500Z" in done.stderr
     assert ("an epoch is in seconds" in done.stderr) == (len(words[1]) > 9 and words[0] == "-b")
 
 
 @pytest.mark.parametrize("verb", ["events", "timeline", "flame", "scope"])
-def test_two_times_in_the_wrong_order(here: Run, tmp_path: Path, verb: str) -> None:
-    done = here(verb, "--store", of_parts(tmp_path), "-b", "+9s", "-e", "+3s")
+def test_two_times_in_the_wrong_order(necroscope: Run, tmp_path: Path, verb: str) -> None:
+    done = necroscope(verb, "--store", of_parts(tmp_path), "-b", "+9s", "-e", "+3s")
     assert done.returncode == 2 and "ends before it begins" in done.stderr
 
 
 @pytest.mark.parametrize("word", ["999999999d", "0002-01-01"])
-def test_a_time_before_all_time_is_named(here: Run, tmp_path: Path, word: str) -> None:
-    done = here("events", "--store", of_parts(tmp_path), "-b", word)
+def test_a_time_before_all_time_is_named(necroscope: Run, tmp_path: Path, word: str) -> None:
+    done = necroscope("events", "--store", of_parts(tmp_path), "-b", word)
     assert done.returncode == 2 and f"'{word}' is too long ago" in done.stderr
 
 
@@ -85,29 +87,29 @@ def old(tmp_path: Path) -> Path:
     return of_parts(tmp_path)
 
 
-def test_years_fit_the_screen(here: Run, old: Path) -> None:
-    done = here("timeline", "--store", old, "-b", "+0s", env={"COLUMNS": "80"})
+def test_years_fit_the_screen(necroscope: Run, old: Path) -> None:
+    done = necroscope("timeline", "--store", old, "-b", "+0s", env={"COLUMNS": "80"})
     assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 80
     rows = [line.split("|")[1] for line in done.stdout.splitlines() if "|" in line]
     assert rows == ["." + " " * (len(rows[0]) - 2) + "."]
 
 
-def test_years_fit_a_document(body_of: Document, old: Path) -> None:
-    body = body_of("timeline", "--store", old, "-b", "+0s")
+def test_years_fit_a_document(document: Document, old: Path) -> None:
+    body = document("timeline", "--store", old, "-b", "+0s")
     assert body["step_seconds"] == -(-(3 * 365 * 86400 + 20) // 86_400)
     assert 86_000 < body["columns"] <= 86_400
 
 
 def test_a_step_that_needs_too_much_is_refused_with_one_that_works(
-    here: Run, body_of: Document, old: Path
+    necroscope: Run, document: Document, old: Path
 ) -> None:
     words = ("timeline", "--store", old, "-b", "+0s", "--step")
-    done = here(*words, "1s")
+    done = necroscope(*words, "1s")
     assert done.returncode == 2
     (works,) = re.findall(r"--step (\d+s) works", done.stderr)
-    assert body_of(*words, works)["columns"] * 2 <= 10_000_000, "two cores, by its description"
-    assert here(*words, f"{int(works[:-1]) - 1}s").returncode == 2
-    assert body_of(*words, "999999999d")["columns"] == 1
+    assert document(*words, works)["columns"] * 2 <= 10_000_000, "two cores, by its description"
+    assert necroscope(*words, f"{int(works[:-1]) - 1}s").returncode == 2
+    assert document(*words, "999999999d")["columns"] == 1
 
 
 def flame_words(*words: str | Path) -> Namespace:

@@ -96,14 +96,14 @@ def test_the_timeline_fits_a_narrow_screen(necroscope: Run, built: Path) -> None
 
 
 @pytest.mark.parametrize("width", [40, 61, 100])
-def test_no_line_is_wider_than_the_screen(here: Run, built: Path, width: int) -> None:
+def test_no_line_is_wider_than_the_screen(necroscope: Run, built: Path, width: int) -> None:
     for words in (("timeline", "--all"), ("events",)):
-        done = here(*words, "--store", built, env={"COLUMNS": str(width)})
+        done = necroscope(*words, "--store", built, env={"COLUMNS": str(width)})
         assert max(map(len, done.stdout.splitlines())) <= width, words
 
 
-def test_all_cores_and_a_step_of_one_s_own(here: Run, built: Path) -> None:
-    done = here("timeline", "--store", built, "--all", "--step", "30s")
+def test_all_cores_and_a_step_of_one_s_own(necroscope: Run, built: Path) -> None:
+    done = necroscope("timeline", "--store", built, "--all", "--step", "30s")
     rows = {
         line.split("|")[0].strip(): line.split("|")[1] for line in done.stdout.splitlines() if "|" in line
     }
@@ -111,13 +111,13 @@ def test_all_cores_and_a_step_of_one_s_own(here: Run, built: Path) -> None:
     assert (rows["core 3"], rows["core 7"], rows["core 0"]) == (".S.", "UUU", "...")
 
 
-def test_a_step_below_a_second_is_refused(here: Run, built: Path) -> None:
-    done = here("timeline", "--store", built, "--step", "500ms")
+def test_a_step_below_a_second_is_refused(necroscope: Run, built: Path) -> None:
+    done = necroscope("timeline", "--store", built, "--step", "500ms")
     assert done.returncode == 2 and "--step" in done.stderr
 
 
-def test_events_are_listed_in_order_with_their_ids(body_of: Document, built: Path) -> None:
-    body = body_of("events", "--store", built, exit_code=0)
+def test_events_are_listed_in_order_with_their_ids(document: Document, built: Path) -> None:
+    body = document("events", "--store", built, exit_code=0)
     assert [event["id"] for event in body["events"]] == [
         "core-saturated-20260415T100040.000Z-1",
         RESET_ID,
@@ -140,12 +140,12 @@ def test_events_in_a_narrow_screen(necroscope: Run, built: Path) -> None:
     assert "necroscope flame --around" in " ".join(done.stdout.split())
 
 
-def test_events_of_some_kinds_only(here: Run, body_of: Document, built: Path) -> None:
+def test_events_of_some_kinds_only(necroscope: Run, document: Document, built: Path) -> None:
     words = ("events", "--store", built, "--kind", "nic-reset", "--kind", "unit-restart")
-    assert [event["kind"] for event in body_of(*words)["events"]] == ["nic-reset", "unit-restart"]
-    done = here("events", "--store", built, "--kind", "oom-kill")
+    assert [event["kind"] for event in document(*words)["events"]] == ["nic-reset", "unit-restart"]
+    done = necroscope("events", "--store", built, "--kind", "oom-kill")
     assert done.returncode == 0 and done.stdout.startswith("no events from")
-    assert here("events", "--store", built, "--kind", "weather").returncode == 2
+    assert necroscope("events", "--store", built, "--kind", "weather").returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -156,88 +156,90 @@ def test_events_of_some_kinds_only(here: Run, body_of: Document, built: Path) ->
         ("2026-04-15 10:00:42Z", str(UTC_NS // SECOND_NS + 46)),
     ],
 )
-def test_a_range_of_absolute_times(body_of: Document, built: Path, begin: str, end: str) -> None:
-    body = body_of("timeline", "--store", built, "-b", begin, "-e", end, exit_code=0)
+def test_a_range_of_absolute_times(document: Document, built: Path, begin: str, end: str) -> None:
+    body = document("timeline", "--store", built, "-b", begin, "-e", end, exit_code=0)
     assert (row(body, 3), row(body, 7)) == ("SSSS", "UUUU")
     assert [event["id"] for event in body["events"]] == [RESET_ID]
 
 
-def test_a_range_from_the_beginning_of_the_recording(body_of: Document, built: Path) -> None:
-    body = body_of("timeline", "--store", built, "-b", "+42s", "-e", "+46s", exit_code=0)
+def test_a_range_from_the_beginning_of_the_recording(document: Document, built: Path) -> None:
+    body = document("timeline", "--store", built, "-b", "+42s", "-e", "+46s", exit_code=0)
     assert (body["begin"], body["end"]) == ("2026-04-15T10:00:42.000Z", "2026-04-15T10:00:46.000Z")
     assert (row(body, 3), row(body, 7)) == ("SSSS", "UUUU")
 
 
 @pytest.mark.parametrize("begin", ["10m", "now"])
-def test_a_range_counted_from_now(body_of: Document, here: Run, recent: tuple[Path, int], begin: str) -> None:
+def test_a_range_counted_from_now(
+    document: Document, necroscope: Run, recent: tuple[Path, int], begin: str
+) -> None:
     store, _ = recent
     if begin == "now":
-        assert here("timeline", "--store", store, "-b", begin).returncode == 3
+        assert necroscope("timeline", "--store", store, "-b", begin).returncode == 3
         return
-    body = body_of("timeline", "--store", store, "-b", begin, exit_code=0)
+    body = document("timeline", "--store", store, "-b", begin, exit_code=0)
     assert row(body, 3) == "." * 40 + "S" * 10 + "." * 40
-    assert len(body_of("events", "--store", store, "-b", begin)["events"]) == 3
+    assert len(document("events", "--store", store, "-b", begin)["events"]) == 3
 
 
-def test_a_range_by_the_clock_on_the_wall(body_of: Document, recent: tuple[Path, int]) -> None:
+def test_a_range_by_the_clock_on_the_wall(document: Document, recent: tuple[Path, int]) -> None:
     store, begin_ns = recent
     begin, end = (datetime.fromtimestamp(begin_ns / 1e9 + second).strftime("%H:%M:%S") for second in (42, 46))
-    body = body_of("timeline", "--store", store, "-b", begin, "-e", end, exit_code=0)
+    body = document("timeline", "--store", store, "-b", begin, "-e", end, exit_code=0)
     assert row(body, 3) == "SSSS"
 
 
-def test_a_range_of_years_is_drawn_as_far_as_it_is_recorded(body_of: Document, built: Path) -> None:
-    body = body_of("timeline", "--store", built, "-b", "2001-01-01", "-e", "2030-01-01", exit_code=0)
+def test_a_range_of_years_is_drawn_as_far_as_it_is_recorded(document: Document, built: Path) -> None:
+    body = document("timeline", "--store", built, "-b", "2001-01-01", "-e", "2030-01-01", exit_code=0)
     assert (body["columns"], row(body, 7)) == (90, "U" * 90)
 
 
 @pytest.mark.parametrize("verb", ["timeline", "events"])
-def test_nothing_recorded_is_exit_3(here: Run, built: Path, tmp_path: Path, verb: str) -> None:
+def test_nothing_recorded_is_exit_3(necroscope: Run, built: Path, tmp_path: Path, verb: str) -> None:
     for words in (
         ("--store", tmp_path / "none"),
         ("--store", built, "--host", "elsewhere"),
         ("--store", built, "-b", "2001-01-01", "-e", "2001-01-02"),
         ("--store", built, "-b", "2030-01-01", "-e", "2030-01-02"),
     ):
-        done = here(verb, *words)
+        done = necroscope(verb, *words)
         assert done.returncode == 3, (words, done.stdout)
         assert done.stdout == "" and "record" in done.stderr
 
 
-def test_the_error_of_nothing_recorded_is_json_too(body_of: Document, tmp_path: Path) -> None:
-    body = body_of("timeline", "--store", tmp_path, exit_code=3)
+def test_the_error_of_nothing_recorded_is_json_too(document: Document, tmp_path: Path) -> None:
+    body = document("timeline", "--store", tmp_path, exit_code=3)
     assert (body["ok"], body["error"]["slug"]) == (False, "nothing-recorded")
 
 
-def test_a_recording_that_has_only_begun(here: Run, tmp_path: Path) -> None:
+def test_a_recording_that_has_only_begun(necroscope: Run, tmp_path: Path) -> None:
     open_segment(tmp_path, seconds_of(["idle"])[:1])
-    done = here("timeline", "--store", tmp_path)
+    done = necroscope("timeline", "--store", tmp_path)
     assert done.returncode == 3, done.stderr
 
 
-def test_an_imported_capture_is_no_recording(here: Run, tmp_path: Path) -> None:
+def test_an_imported_capture_is_no_recording(necroscope: Run, tmp_path: Path) -> None:
     sealed_segment(tmp_path, seconds_of(["idle"] * 5), boot_id="")
-    assert here("timeline", "--store", tmp_path).returncode == 3
+    assert necroscope("timeline", "--store", tmp_path).returncode == 3
 
 
 @pytest.mark.parametrize("verb", ["timeline", "events"])
-def test_a_range_the_wrong_way_round(here: Run, built: Path, verb: str) -> None:
-    done = here(verb, "--store", built, "-b", "+20s", "-e", "+10s")
+def test_a_range_the_wrong_way_round(necroscope: Run, built: Path, verb: str) -> None:
+    done = necroscope(verb, "--store", built, "-b", "+20s", "-e", "+10s")
     assert done.returncode == 2 and "ends before it begins" in done.stderr
 
 
-def test_a_cut_journal_is_shown_as_far_as_it_is_whole(body_of: Document, damaged: Path) -> None:
+def test_a_cut_journal_is_shown_as_far_as_it_is_whole(document: Document, damaged: Path) -> None:
     path = damaged / "node-17/20260415T100100Z/journal.frames"
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    body = body_of("timeline", "--store", damaged, exit_code=0)
+    body = document("timeline", "--store", damaged, exit_code=0)
     assert 60 < body["columns"] < 90
     assert body["missing"] == 0
 
 
 def test_the_host_that_was_recorded_last_is_shown_unless_another_is_named(
-    body_of: Document, damaged: Path
+    document: Document, damaged: Path
 ) -> None:
     later = anchor_at(BEGIN_NS, UTC_NS - BEGIN_NS + 600 * SECOND_NS)
     sealed_segment(damaged, seconds_of(["idle"] * 5), host="node-18", anchor=later)
-    assert body_of("timeline", "--store", damaged)["host"] == "node-18"
-    assert body_of("timeline", "--store", damaged, "--host", "node-17")["columns"] == 90
+    assert document("timeline", "--store", damaged)["host"] == "node-18"
+    assert document("timeline", "--store", damaged, "--host", "node-17")["columns"] == 90

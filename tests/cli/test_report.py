@@ -87,8 +87,8 @@ def blocks(body: Mapping[str, Any], section: str) -> str:
     return str(next(one["blocks"] for one in body["sections"] if one["id"] == section))
 
 
-def test_a_report_tells_what_why_when_and_what_was_done(store: Path, body_of: Document) -> None:
-    body = body_of("report", "--store", store)
+def test_a_report_tells_what_why_when_and_what_was_done(store: Path, document: Document) -> None:
+    body = document("report", "--store", store)
     assert [section["id"] for section in body["sections"]] == [
         "summary",
         "timeline",
@@ -131,7 +131,7 @@ def two_leaks(store: Path) -> None:
     sealed_segment(store, recorded, leaks)
 
 
-def test_the_explained_leak_leads_though_another_is_newer(body_of: Document, tmp_path: Path) -> None:
+def test_the_explained_leak_leads_though_another_is_newer(document: Document, tmp_path: Path) -> None:
     two_leaks(tmp_path)
     applied_fix(
         tmp_path,
@@ -139,7 +139,7 @@ def test_the_explained_leak_leads_though_another_is_newer(body_of: Document, tmp
         UTC_NS + 39 * SECOND_NS,
         UTC_NS + 39 * SECOND_NS,
     )
-    body = body_of("report", "--store", tmp_path)
+    body = document("report", "--store", tmp_path)
     assert body["verdict"].startswith("ecs.service leaks memory cgroups")
     assert "cgroup-leak-20260415T100020" in blocks(body, "summary")
     cause = blocks(body, "cause")
@@ -148,9 +148,9 @@ def test_the_explained_leak_leads_though_another_is_newer(body_of: Document, tmp
         assert elsewhere not in cause.partition("Other symptoms")[0], "no question of a leak"
 
 
-def test_an_html_report_is_one_whole_page(store: Path, here: Run, tmp_path: Path) -> None:
+def test_an_html_report_is_one_whole_page(store: Path, necroscope: Run, tmp_path: Path) -> None:
     file = tmp_path / "incident.html"
-    done = here("report", "--store", store, "-o", file)
+    done = necroscope("report", "--store", store, "-o", file)
     assert done.returncode == 0 and str(file) in done.stdout.replace("\n", "")  # wrapped where it is long
     page = Page(file.read_text())
     assert page.faults == [] and page.fetched == [] and page.tags["script"] == 0
@@ -160,53 +160,53 @@ def test_an_html_report_is_one_whole_page(store: Path, here: Run, tmp_path: Path
 
 
 @pytest.mark.parametrize("output", ["incident.md", "incident.html", "", "--json"])
-def test_no_secret_gets_into_a_report(store: Path, here: Run, tmp_path: Path, output: str) -> None:
+def test_no_secret_gets_into_a_report(store: Path, necroscope: Run, tmp_path: Path, output: str) -> None:
     file = tmp_path / output if output.startswith("incident") else None
     words = ["-o", file] if file else [output] if output else []
-    done = here("report", "--store", store, *words)
+    done = necroscope("report", "--store", store, *words)
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr + (file.read_text() if file else "")
     assert [secret for secret in SECRETS if secret in said] == []
     assert "redacted" in said
 
 
-def test_the_text_fits_into_60_columns_but_for_commands(store: Path, here: Run) -> None:
-    done = here("report", "--store", store, env={"COLUMNS": "60"})
+def test_the_text_fits_into_60_columns_but_for_commands(store: Path, necroscope: Run) -> None:
+    done = necroscope("report", "--store", store, env={"COLUMNS": "60"})
     assert done.stdout.startswith("# Incident on node-17\n\n## Summary\n")
     assert [line for line in done.stdout.splitlines() if len(line) > 60] == []
 
 
-def test_a_fix_by_its_id_tells_its_own_range(store: Path, body_of: Document) -> None:
-    body = body_of("report", "--store", store, "--fix", FIX_ID)
+def test_a_fix_by_its_id_tells_its_own_range(store: Path, document: Document) -> None:
+    body = document("report", "--store", store, "--fix", FIX_ID)
     assert body["begin"] == "2026-04-15T09:50:32.000Z" and body["end"] == "2026-04-15T10:10:35.000Z"
     assert FIX_ID in blocks(body, "changes")
 
 
-def test_an_event_by_its_id_tells_its_own_range(store: Path, body_of: Document) -> None:
-    body = body_of("report", "--store", store, "--around", RESET_ID)
+def test_an_event_by_its_id_tells_its_own_range(store: Path, document: Document) -> None:
+    body = document("report", "--store", store, "--around", RESET_ID)
     assert body["begin"] == "2026-04-15T09:50:28.000Z"
     assert RESET_ID in blocks(body, "cause")
 
 
-def test_around_what_is_no_symptom_the_gravest_there_is_explained(store: Path, body_of: Document) -> None:
-    body = body_of("report", "--store", store, "--around", "unit-restart-20260415T100023.000Z-23")
+def test_around_what_is_no_symptom_the_gravest_there_is_explained(store: Path, document: Document) -> None:
+    body = document("report", "--store", store, "--around", "unit-restart-20260415T100023.000Z-23")
     assert body["begin"] == "2026-04-15T09:50:23.000Z" and RESET_ID in blocks(body, "cause")
 
 
-def test_what_comes_all_the_time_gives_way_to_what_is_rare(body_of: Document, tmp_path: Path) -> None:
+def test_what_comes_all_the_time_gives_way_to_what_is_rare(document: Document, tmp_path: Path) -> None:
     often = [
         event_of("unit-restart", second / 10, unit=f"{second}.service", sequence=second)
         for second in range(290, 400)
     ] + [event_of("core-saturated", second / 10, core=second % 2) for second in range(290, 400)]
     sealed_segment(tmp_path / "store", moments(), [RESET, *often])
-    body = body_of("report", "--store", tmp_path / "store")
+    body = document("report", "--store", tmp_path / "store")
     timeline = next(one["blocks"] for one in body["sections"] if one["id"] == "timeline")
     assert len(timeline[0]["rows"]) == 200 and "21 more are left out" in timeline[1]["text"]
     assert RESET_ID in timeline[0]["rows"][0][1]
 
 
-def test_a_range_without_anything_still_gives_a_report(store: Path, body_of: Document) -> None:
-    body = body_of("report", "--store", store, "-b", "2026-04-15T10:00:01Z", "-e", "2026-04-15T10:00:12Z")
+def test_a_range_without_anything_still_gives_a_report(store: Path, document: Document) -> None:
+    body = document("report", "--store", store, "-b", "2026-04-15T10:00:01Z", "-e", "2026-04-15T10:00:12Z")
     assert body["verdict"].startswith("nothing to explain")
     assert "Nothing happened" in blocks(body, "timeline")
     assert "no symptom to explain" in blocks(body, "cause")
@@ -215,7 +215,7 @@ def test_a_range_without_anything_still_gives_a_report(store: Path, body_of: Doc
 
 
 def test_a_fix_that_was_taken_back_is_told_and_judged_until_then(
-    store: Path, body_of: Document, tmp_path: Path
+    store: Path, document: Document, tmp_path: Path
 ) -> None:
     root = tmp_path / "store"
     shutil.copytree(store / HOST, root / HOST)
@@ -227,29 +227,29 @@ def test_a_fix_that_was_taken_back_is_told_and_judged_until_then(
         Happening.STEP_UNDONE,
         Happening.UNDONE,
     )
-    body = body_of("report", "--store", root)
+    body = document("report", "--store", root)
     assert "undone" in blocks(body, "changes") and "--undo" not in blocks(body, "changes")
     assert "limit-crash-loop: inconclusive" in blocks(body, "verdict")
 
 
 def test_a_fix_that_ended_in_the_middle_is_told_and_not_judged(
-    store: Path, body_of: Document, tmp_path: Path
+    store: Path, document: Document, tmp_path: Path
 ) -> None:
     root = tmp_path / "store"
     shutil.copytree(store / HOST, root / HOST)
     apply_fix(root, Happening.CONTINUED)
-    body = body_of("report", "--store", root)
+    body = document("report", "--store", root)
     assert "unfinished" in blocks(body, "changes")
     assert "Not verified: 20260415T100032Z-limit-crash-loop has not ended" in blocks(body, "verdict")
 
 
 def test_records_of_fixes_that_cannot_be_read_are_told(
-    store: Path, body_of: Document, tmp_path: Path
+    store: Path, document: Document, tmp_path: Path
 ) -> None:
     root = tmp_path / "store"
     shutil.copytree(store, root)
     next(root.glob(".fixes/*/journal")).write_bytes(b"damaged\n")
-    assert "could not be read" in blocks(body_of("report", "--store", root), "changes")
+    assert "could not be read" in blocks(document("report", "--store", root), "changes")
 
 
 @pytest.mark.parametrize(
@@ -261,15 +261,15 @@ def test_records_of_fixes_that_cannot_be_read_are_told(
         (["--around", RESET_ID, "-b", "10m"], "two different things"),
     ],
 )
-def test_what_cannot_be_is_said(store: Path, here: Run, words: list[str], said: str) -> None:
-    done = here("report", "--store", store, *words)
+def test_what_cannot_be_is_said(store: Path, necroscope: Run, words: list[str], said: str) -> None:
+    done = necroscope("report", "--store", store, *words)
     assert done.returncode in (2, 3) and said in done.stderr
 
 
-def test_a_file_is_not_overwritten_without_f(store: Path, here: Run, tmp_path: Path) -> None:
+def test_a_file_is_not_overwritten_without_f(store: Path, necroscope: Run, tmp_path: Path) -> None:
     file = tmp_path / "incident.md"
     file.write_text("mine")
-    assert here("report", "--store", store, "-o", file).returncode == 2
+    assert necroscope("report", "--store", store, "-o", file).returncode == 2
     assert file.read_text() == "mine"
-    assert here("report", "--store", store, "-o", file, "-f").returncode == 0
+    assert necroscope("report", "--store", store, "-o", file, "-f").returncode == 0
     assert file.read_text().startswith("# Incident on node-17")

@@ -57,25 +57,25 @@ def said(body: dict[str, Any]) -> tuple[str, str]:
     return sections["summary"], sections["verdict"]
 
 
-def asked(here: Run, store: Path, fix: str, *words: str) -> str:
-    done = here("verify", fix, "--store", store, *words)
+def asked(necroscope: Run, store: Path, fix: str, *words: str) -> str:
+    done = necroscope("verify", fix, "--store", store, *words)
     return done.stdout.partition("\n")[0].removeprefix(f"{HOST}: ")
 
 
 def test_nobody_asked_and_it_is_judged_by_all_that_is_recorded(
-    body_of: Document, store: Path, fix: str
+    document: Document, store: Path, fix: str
 ) -> None:
-    summary, verdict = said(body_of("report", "--store", store))
+    summary, verdict = said(document("report", "--store", store))
     assert "inconclusive" in summary and f"{fix}: inconclusive" in verdict
     assert "(all that is recorded)" in verdict and "judged anew" not in summary + verdict
 
 
 def test_what_verify_said_stands_with_its_windows(
-    here: Run, body_of: Document, store: Path, fix: str
+    necroscope: Run, document: Document, store: Path, fix: str
 ) -> None:
     """By the quiet minute before the leak alone, a report would say that it cannot be told."""
-    assert asked(here, store, fix, "--window", "15s", "--before", "30s") == "better"
-    summary, verdict = said(body_of("report", "--store", store))
+    assert asked(necroscope, store, fix, "--window", "15s", "--before", "30s") == "better"
+    summary, verdict = said(document("report", "--store", store))
     assert "better" in summary and "30 s before, 15 s after" in summary and "verify, 20" in summary
     assert f"{fix}: better" in verdict and "All that is recorded by now says the same" in verdict
     assert "30 s before, 23 s after" in verdict, "judged anew against the same time before"
@@ -83,68 +83,70 @@ def test_what_verify_said_stands_with_its_windows(
 
 
 def test_what_more_time_says_otherwise_is_told_beside_it(
-    here: Run, body_of: Document, store: Path, fix: str
+    necroscope: Run, document: Document, store: Path, fix: str
 ) -> None:
-    assert asked(here, store, fix, "--window", "3s", "--before", "30s") == "inconclusive"
-    summary, verdict = said(body_of("report", "--store", store))
+    assert asked(necroscope, store, fix, "--window", "3s", "--before", "30s") == "inconclusive"
+    summary, verdict = said(document("report", "--store", store))
     assert "inconclusive" in summary and "judged anew" in summary and "better" in summary
     assert f"{fix}: inconclusive" in verdict and f"{fix}, judged anew: better" in verdict
     assert "30 s before, 3 s after" in verdict and "30 s before, 23 s after" in verdict
 
 
 def test_nothing_more_is_recorded_and_it_is_told_once(
-    here: Run, body_of: Document, store: Path, fix: str
+    necroscope: Run, document: Document, store: Path, fix: str
 ) -> None:
-    assert asked(here, store, fix, "--window", "10m", "--before", "30s") == "better"
-    _, verdict = said(body_of("report", "--store", store))
+    assert asked(necroscope, store, fix, "--window", "10m", "--before", "30s") == "better"
+    _, verdict = said(document("report", "--store", store))
     assert verdict.count("better") and "by now" not in verdict and "judged anew" not in verdict
 
 
-def test_the_verdict_outlives_the_recording(here: Run, body_of: Document, store: Path, fix: str) -> None:
-    asked(here, store, fix, "--window", "15s", "--before", "30s")
+def test_the_verdict_outlives_the_recording(
+    necroscope: Run, document: Document, store: Path, fix: str
+) -> None:
+    asked(necroscope, store, fix, "--window", "15s", "--before", "30s")
     shutil.rmtree(next((store / HOST).glob("2*")))
     record(store, range(FIXED + 3, END + 100))
-    summary, verdict = said(body_of("report", "--store", store, "--fix", fix))
+    summary, verdict = said(document("report", "--store", store, "--fix", fix))
     assert "better" in summary and f"{fix}: better" in verdict
     assert "judged anew" not in summary + verdict
 
 
 def test_a_verdict_about_a_fix_that_went_on_since_is_not_told(
-    here: Run, body_of: Document, store: Path, fix: str
+    necroscope: Run, document: Document, store: Path, fix: str
 ) -> None:
-    assert asked(here, store, fix, "--window", "15s", "--before", "30s") == "better"
+    assert asked(necroscope, store, fix, "--window", "15s", "--before", "30s") == "better"
     Journal(fixes_folder(store) / fix / JOURNAL).add(Entry(Happening.APPLIED, FIXED_NS + SECOND_NS, "a test"))
-    assert "(all that is recorded)" in said(body_of("report", "--store", store))[1]
+    assert "(all that is recorded)" in said(document("report", "--store", store))[1]
 
 
 def test_a_verdict_that_cannot_be_read_is_told_and_judged_anew(
-    here: Run, body_of: Document, store: Path, fix: str
+    necroscope: Run, document: Document, store: Path, fix: str
 ) -> None:
-    asked(here, store, fix, "--window", "15s", "--before", "30s")
+    asked(necroscope, store, fix, "--window", "15s", "--before", "30s")
     (fixes_folder(store) / fix / VERDICT).write_text("{")
-    _, verdict = said(body_of("report", "--store", store))
+    _, verdict = said(document("report", "--store", store))
     assert "what `verify` said is lost" in verdict and f"{fix}: inconclusive" in verdict
 
 
-def test_a_change_by_hand_has_nothing_to_keep_it_beside(body_of: Document, store: Path) -> None:
-    body = body_of("verify", "--at", "2026-04-15T10:01:30Z", "--before", "30s", "--store", store)
+def test_a_change_by_hand_has_nothing_to_keep_it_beside(document: Document, store: Path) -> None:
+    body = document("verify", "--at", "2026-04-15T10:01:30Z", "--before", "30s", "--store", store)
     assert (body["verdict"], body["kept"]) == ("better", False)
 
 
 def test_what_was_interrupted_is_not_kept(
-    body_of: Document, store: Path, fix: str, monkeypatch: pytest.MonkeyPatch
+    document: Document, store: Path, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("verify", fix, "--before", "30s", "--store", store)
     with monkeypatch.context() as patch:
         patch.setattr(verify, "host_name", lambda _: HOST)
         patch.setattr(verify, "have_recorded", lambda *_: False)
-        assert body_of(*words, exit_code=130)["kept"] is False
+        assert document(*words, exit_code=130)["kept"] is False
     assert not (fixes_folder(store) / fix / VERDICT).exists()
-    assert body_of(*words, "--now")["kept"] is True
+    assert document(*words, "--now")["kept"] is True
     assert (fixes_folder(store) / fix / VERDICT).exists()
 
 
-def test_where_it_cannot_be_kept_it_says_so(here: Run, store: Path, fix: str) -> None:
+def test_where_it_cannot_be_kept_it_says_so(necroscope: Run, store: Path, fix: str) -> None:
     (fixes_folder(store) / fix / f".{VERDICT}.partial").mkdir()  # root may write everywhere else
-    done = here("verify", fix, "--window", "15s", "--before", "30s", "--store", store)
+    done = necroscope("verify", fix, "--window", "15s", "--before", "30s", "--store", store)
     assert done.returncode == 0 and "not kept for the report" in done.stderr

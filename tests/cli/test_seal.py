@@ -45,7 +45,7 @@ def test_sealing_makes_room_where_that_is_wanted(document: Document, damaged: Pa
 
 
 def test_one_that_is_being_written_does_not_hold_up_the_others(
-    here: Run, body_of: Document, tmp_path: Path
+    necroscope: Run, document: Document, tmp_path: Path
 ) -> None:
     busy = open_segment(tmp_path, MOMENTS[:6])
     left = open_segment(tmp_path, MOMENTS[5:])
@@ -54,47 +54,47 @@ def test_one_that_is_being_written_does_not_hold_up_the_others(
     (damaged / "segment.json").write_text("{")
     with (busy.folder / "journal.frames").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        body = body_of("seal", "--store", tmp_path, exit_code=0)
+        body = document("seal", "--store", tmp_path, exit_code=0)
     assert (body["sealed"], body["removed"]) == ([str(left.folder)], [str(empty.folder)])
     assert sorted(one["folder"] for one in body["refused"]) == [str(busy.folder), str(damaged)]
     assert any("still being written" in one["what"] for one in body["refused"])
-    done = here("seal", "--store", tmp_path)
+    done = necroscope("seal", "--store", tmp_path)
     assert done.stdout.startswith(f"sealed {busy.folder}\nrefused: {damaged}")
 
 
-def test_one_that_is_named_and_refused_is_exit_2(here: Run, body_of: Document, tmp_path: Path) -> None:
+def test_one_that_is_named_and_refused_is_exit_2(necroscope: Run, document: Document, tmp_path: Path) -> None:
     busy, left = open_segment(tmp_path, MOMENTS[:6]), open_segment(tmp_path, MOMENTS[5:])
     with (busy.folder / "journal.frames").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        body = body_of("seal", busy.folder, left.folder, exit_code=2)
+        body = document("seal", busy.folder, left.folder, exit_code=2)
         assert body["sealed"] == [str(left.folder)]
         assert [one["folder"] for one in body["refused"]] == [str(busy.folder)]
-        body = body_of("seal", busy.folder, exit_code=2)
+        body = document("seal", busy.folder, exit_code=2)
         assert "still being written" in body["error"]["what"], "the recorder reads it"
 
 
-def test_room_is_made_for_every_host(body_of: Document, tmp_path: Path) -> None:
+def test_room_is_made_for_every_host(document: Document, tmp_path: Path) -> None:
     for host in ("node-17", "node-18"):
         sealed_segment(tmp_path, MOMENTS[:6], host=host)
         open_segment(tmp_path, MOMENTS[5:], host=host)
-    body = body_of("seal", "--store", tmp_path, "--budget", "1")
+    body = document("seal", "--store", tmp_path, "--budget", "1")
     assert len(body["sealed"]) == 2
     assert sorted(path.parent.name for path in tmp_path.glob("*/2*")) == ["node-17", "node-18"]
 
 
-def test_sealing_also_says_what_is_wrong_now(body_of: Document, tmp_path: Path) -> None:
+def test_sealing_also_says_what_is_wrong_now(document: Document, tmp_path: Path) -> None:
     sealed_segment(tmp_path, seconds_of(["system"] * 5 + ["idle"] * 15))
     folder = open_segment(tmp_path, later(20)).folder
-    body = body_of("seal", "--examine", BOOT_ID, "--config", "/dev/null", folder, exit_code=0)
+    body = document("seal", "--examine", BOOT_ID, "--config", "/dev/null", folder, exit_code=0)
     state = parse_state(body["state"])
     assert [(one.id, one.subject) for one in state.findings] == [("core-saturated", "0")]
     assert "core-saturated" in state.checked and "state_error" not in body
-    assert "state" not in body_of("seal", "--examine", BOOT_ID, folder), "nothing was sealed"
+    assert "state" not in document("seal", "--examine", BOOT_ID, folder), "nothing was sealed"
 
 
-def test_of_another_boot_nothing_is_said(body_of: Document, tmp_path: Path) -> None:
+def test_of_another_boot_nothing_is_said(document: Document, tmp_path: Path) -> None:
     folder = open_segment(tmp_path, MOMENTS).folder
-    body = body_of("seal", "--examine", "another", "--config", "/dev/null", folder, exit_code=0)
+    body = document("seal", "--examine", "another", "--config", "/dev/null", folder, exit_code=0)
     assert body["sealed"] and "state" not in body and "state_error" not in body
 
 
@@ -107,7 +107,7 @@ def test_of_another_boot_nothing_is_said(body_of: Document, tmp_path: Path) -> N
     ],
 )
 def test_sealing_does_not_fail_with_the_examination(
-    body_of: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, told: str
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, told: str
 ) -> None:
     config = tmp_path / "config.toml"
     config.write_text("[thresholds.core-saturated]\nsecnods = 3\n" if "configuration" in how else "")
@@ -117,7 +117,7 @@ def test_sealing_does_not_fail_with_the_examination(
     if "mistake" in how:
         monkeypatch.setattr("necroscope.findings.standing.read_memory", lambda *_: 1 / 0)
     folder = open_segment(tmp_path, later(6)).folder
-    body = body_of("seal", "--examine", BOOT_ID, "--config", config, folder, exit_code=0)
+    body = document("seal", "--examine", BOOT_ID, "--config", config, folder, exit_code=0)
     assert body["sealed"] == [str(folder)] and "state" not in body
     assert told in body["state_error"]
 

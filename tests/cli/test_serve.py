@@ -80,10 +80,10 @@ def test_another_name(tmp_path: Path) -> None:
         assert get(port, "/api/hosts", {"Host": "other.example:80"})[0] == 403
 
 
-def test_a_port_in_use(body_of: Document, tmp_path: Path) -> None:
+def test_a_port_in_use(document: Document, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         where = f"127.0.0.1:{other.getsockname()[1]}"
-        error = body_of("serve", "--listen", where, "--store", tmp_path, exit_code=3)["error"]
+        error = document("serve", "--listen", where, "--store", tmp_path, exit_code=3)["error"]
         assert error["slug"] == "cannot-listen" and "already in use" in error["what"]
 
 
@@ -99,7 +99,7 @@ def test_a_port_in_use(body_of: Document, tmp_path: Path) -> None:
         ["--token-file", "/nonexistent"],
     ],
 )
-def test_what_is_not_safe_is_refused(here: Run, tmp_path: Path, words: list[str]) -> None:
-    done = here("serve", "--store", tmp_path, *words)
+def test_what_is_not_safe_is_refused(necroscope: Run, tmp_path: Path, words: list[str]) -> None:
+    done = necroscope("serve", "--store", tmp_path, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr

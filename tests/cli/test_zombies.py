@@ -69,8 +69,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_a_recorded_hour_is_judged_at_its_end(body_of: Document, store: Path) -> None:
-    body = body_of("zombies", "--store", store, *AT_END, exit_code=1)
+def test_a_recorded_hour_is_judged_at_its_end(document: Document, store: Path) -> None:
+    body = document("zombies", "--store", store, *AT_END, exit_code=1)
     assert body["counts"]["dying"] == 420
     assert (body["ledger"]["zombies"], body["ledger"]["older"]) == (120, 300)
     assert body["ledger"]["shares"] == [
@@ -91,16 +91,16 @@ def test_a_recorded_hour_is_judged_at_its_end(body_of: Document, store: Path) ->
     assert body["trend"]["level"] == pytest.approx(460)
 
 
-def test_ranges_choose_the_moment(body_of: Document, store: Path) -> None:
-    body = body_of(
+def test_ranges_choose_the_moment(document: Document, store: Path) -> None:
+    body = document(
         "zombies", "--store", store, "--host", "node-17", "-e", "2026-04-15T10:30:01Z", exit_code=1
     )
     assert body["counts"]["dying"] == 360
     assert body["ledger"]["zombies"] == 60
 
 
-def test_those_that_were_freed_are_not_listed(body_of: Document, store: Path) -> None:
-    body = body_of("zombies", "--list", "--store", store, *AT_END, exit_code=1)
+def test_those_that_were_freed_are_not_listed(document: Document, store: Path) -> None:
+    body = document("zombies", "--list", "--store", store, *AT_END, exit_code=1)
     ids = [row["id"] for row in body["zombies"]]
     assert ids == [n for n in range(MINUTES, -1, -1) if n not in (5, 7)]
     assert body["zombies"][-1]["path"] == "/system.slice/ecs.service/0"
@@ -108,50 +108,50 @@ def test_those_that_were_freed_are_not_listed(body_of: Document, store: Path) ->
     assert (body["named"]["count"], body["named"]["of"], body["named"]["left_out"]) == (59, 120, 0)
 
 
-def test_without_list_there_is_none(body_of: Document, store: Path) -> None:
-    assert body_of("zombies", "--store", store, *AT_END, exit_code=1)["zombies"] is None
+def test_without_list_there_is_none(document: Document, store: Path) -> None:
+    assert document("zombies", "--store", store, *AT_END, exit_code=1)["zombies"] is None
 
 
 @pytest.mark.parametrize(
     ("by", "name"),
     [("path", "/system.slice/ecs.service/#"), ("creator", "runc"), ("unit", "ecs.service")],
 )
-def test_by(body_of: Document, store: Path, by: str, name: str) -> None:
-    body = body_of("zombies", "--by", by, "--store", store, *AT_END, exit_code=1)
+def test_by(document: Document, store: Path, by: str, name: str) -> None:
+    body = document("zombies", "--by", by, "--store", store, *AT_END, exit_code=1)
     assert [share["name"] for share in body["ledger"]["shares"]] == [name]
 
 
-def test_the_past_is_not_asked_for_what_only_a_live_host_tells(body_of: Document, store: Path) -> None:
-    body = body_of("zombies", "--store", store, *AT_END, exit_code=1)
+def test_the_past_is_not_asked_for_what_only_a_live_host_tells(document: Document, store: Path) -> None:
+    body = document("zombies", "--store", store, *AT_END, exit_code=1)
     assert body["pins"] is None and body["costs"]["reads"] == []
     assert {row["source"] for row in body["not_checked"]} == {"statistics-reads", "zombie-pins", "profiles"}
 
 
-def test_the_text_fits_into_sixty_columns(here: Run, store: Path) -> None:
+def test_the_text_fits_into_sixty_columns(necroscope: Run, store: Path) -> None:
     for words in ((), ("--list",), ("--by", "path")):
-        done = here("zombies", *words, "--store", store, *AT_END, env={"COLUMNS": "60"})
+        done = necroscope("zombies", *words, "--store", store, *AT_END, env={"COLUMNS": "60"})
         assert done.returncode == 1
         assert max(map(len, done.stdout.splitlines())) <= 60
         assert "420 dying memory cgroups, +2 a minute" in " ".join(done.stdout.split())
 
 
-def test_nothing_recorded_is_said(here: Run, tmp_path: Path) -> None:
-    done = here("zombies", "--store", tmp_path, "--host", "node-17")
+def test_nothing_recorded_is_said(necroscope: Run, tmp_path: Path) -> None:
+    done = necroscope("zombies", "--store", tmp_path, "--host", "node-17")
     assert (done.returncode, done.stdout) == (3, "")
     assert "no recording of node-17" in done.stderr
 
 
-def test_watching_the_past_makes_no_sense(here: Run, store: Path) -> None:
-    assert here("zombies", "--watch", "--store", store, *AT_END).returncode == 2
-    assert here("zombies", "--watch", "--root", HOSTS / "debian-6.1-v2").returncode == 2
+def test_watching_the_past_makes_no_sense(necroscope: Run, store: Path) -> None:
+    assert necroscope("zombies", "--watch", "--store", store, *AT_END).returncode == 2
+    assert necroscope("zombies", "--watch", "--root", HOSTS / "debian-6.1-v2").returncode == 2
 
 
 @pytest.mark.parametrize("tree", sorted(path.name for path in HOSTS.glob("debian-*")))
 def test_a_recorded_tree_is_counted_and_says_what_it_cannot(
-    body_of: Document, tree: str, tmp_path: Path
+    document: Document, tree: str, tmp_path: Path
 ) -> None:
     began = time.monotonic()
-    body = body_of("zombies", "--root", HOSTS / tree, "--store", tmp_path)
+    body = document("zombies", "--root", HOSTS / tree, "--store", tmp_path)
     assert time.monotonic() - began < 5, "there is nothing to wait for"
     assert body["counts"]["tracked"] == body["counts"]["in_use"] + body["counts"]["dying"]
     assert body["ledger"] is None and body["trend"] is None
@@ -159,9 +159,9 @@ def test_a_recorded_tree_is_counted_and_says_what_it_cannot(
     assert body["wall"]["outlook"] == "not recorded for long enough"
 
 
-def test_a_root_without_cgroups_cannot_be_looked_at(here: Run, tmp_path: Path) -> None:
+def test_a_root_without_cgroups_cannot_be_looked_at(necroscope: Run, tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    done = here("zombies", "--root", tmp_path, "--store", tmp_path)
+    done = necroscope("zombies", "--root", tmp_path, "--store", tmp_path)
     assert done.returncode == 3
     assert "memory cgroups cannot be counted" in done.stderr
 
@@ -224,7 +224,7 @@ def test_watch_for_machines_is_one_object_a_line(necroscope: Run, tmp_path: Path
 
 @needs_memory
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    command = f"{PROGRAM} zombies --watch --store {tmp_path} | head -1; exit ${{PIPESTATUS[0]}}"
+    command = f"'{PROGRAM}' zombies --watch --store {tmp_path} | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (141, "")
 

@@ -35,8 +35,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NECROSCOPE_FLEET_CACHE", str(tmp_path / "cache"))
 
 
-def test_the_first_line_names_it(here: Run, fleet: Path) -> None:
-    done = here("fleet", "culprit", "--fleet", fleet, *RANGE, env={"COLUMNS": "60"})
+def test_the_first_line_names_it(necroscope: Run, fleet: Path) -> None:
+    done = necroscope("fleet", "culprit", "--fleet", fleet, *RANGE, env={"COLUMNS": "60"})
     assert done.returncode == 1, done.stderr
     text = " ".join(done.stdout.split())
     assert text.startswith(
@@ -47,8 +47,8 @@ def test_the_first_line_names_it(here: Run, fleet: Path) -> None:
     assert all(len(line) <= 60 for line in done.stdout.splitlines())
 
 
-def test_in_json(body_of: Document, fleet: Path) -> None:
-    body = body_of("fleet", "culprit", "--fleet", fleet, *RANGE, exit_code=1)
+def test_in_json(document: Document, fleet: Path) -> None:
+    body = document("fleet", "culprit", "--fleet", fleet, *RANGE, exit_code=1)
     assert (body["question"], body["events"], body["compared"], body["hosts"]) == ("culprit", 5, 4, 4)
     assert body["culprit"] == body["suspects"][0]
     assert body["culprit"]["way"] in ("self", "inclusive")
@@ -56,12 +56,12 @@ def test_in_json(body_of: Document, fleet: Path) -> None:
     assert body["begin"] == "2026-04-15T10:00:00.000Z"
 
 
-def test_nothing_happened(here: Run, fleet: Path) -> None:
-    done = here("fleet", "culprit", "--fleet", fleet, *RANGE, "--kind", "oom-kill")
+def test_nothing_happened(necroscope: Run, fleet: Path) -> None:
+    done = necroscope("fleet", "culprit", "--fleet", fleet, *RANGE, "--kind", "oom-kill")
     assert done.returncode == 0
     assert done.stdout.startswith("nothing to explain")
 
 
 @pytest.mark.parametrize("words", [("--most", "0"), ("--most", "x"), ("--window", "0s"), ("--window", "2h")])
-def test_words_that_do_not_fit(here: Run, fleet: Path, words: tuple[str, ...]) -> None:
-    assert here("fleet", "culprit", "--fleet", fleet, *RANGE, *words).returncode == 2
+def test_words_that_do_not_fit(necroscope: Run, fleet: Path, words: tuple[str, ...]) -> None:
+    assert necroscope("fleet", "culprit", "--fleet", fleet, *RANGE, *words).returncode == 2

@@ -21,8 +21,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_cause_is_the_first_line(here: Run, fleet: Path) -> None:
-    done = here("fleet", "drift", "--fleet", fleet, *RANGE, env={"COLUMNS": "60"})
+def test_the_cause_is_the_first_line(necroscope: Run, fleet: Path) -> None:
+    done = necroscope("fleet", "drift", "--fleet", fleet, *RANGE, env={"COLUMNS": "60"})
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("ecs.service")
@@ -30,32 +30,32 @@ def test_the_cause_is_the_first_line(here: Run, fleet: Path) -> None:
     assert all(len(line) <= 60 for line in lines[lines.index("Why") :] if not line.startswith("  "))
 
 
-def test_in_json(body_of: Document, fleet: Path) -> None:
-    body = body_of("fleet", "drift", "--fleet", fleet, *RANGE, exit_code=1)
+def test_in_json(document: Document, fleet: Path) -> None:
+    body = document("fleet", "drift", "--fleet", fleet, *RANGE, exit_code=1)
     assert (body["question"], body["symptom"], body["kinds"]) == ("drift", "failing", ["nic-reset"])
     assert body["differences"][0]["fact"] == "units/ecs.service/runs"
     assert body["begin"] == "2026-04-15T10:00:00.000Z"
 
 
 @pytest.mark.parametrize("word", ["units/ecs.service/runs=crash-looping", "FILE"])
-def test_who_fails_is_said(body_of: Document, fleet: Path, tmp_path: Path, word: str) -> None:
+def test_who_fails_is_said(document: Document, fleet: Path, tmp_path: Path, word: str) -> None:
     (tmp_path / "hosts").write_text("# the sick ones\n" + "".join(f"node-{n:02}\n" for n in range(0, 60, 3)))
     failing = str(tmp_path / "hosts") if word == "FILE" else word
-    body = body_of(
+    body = document(
         "fleet", "drift", "--fleet", fleet, *RANGE, "--failing", failing, exit_code=int(word == "FILE")
     )
     assert len(body["groups"]["failing"]["hosts"]) == 20
 
 
-def test_a_label_by_its_name_alone(body_of: Document, fleet: Path) -> None:
-    body = body_of("fleet", "drift", "--fleet", fleet, *RANGE, "--failing", "zone=a")
+def test_a_label_by_its_name_alone(document: Document, fleet: Path) -> None:
+    body = document("fleet", "drift", "--fleet", fleet, *RANGE, "--failing", "zone=a")
     hosts = [host.name for host in make_hosts() if host.facts["labels"]["zone"] == "a"]
     assert body["groups"]["failing"]["hosts"] == hosts
 
 
-def test_nothing_happened(here: Run, tmp_path: Path) -> None:
+def test_nothing_happened(necroscope: Run, tmp_path: Path) -> None:
     write_hosts(tmp_path, [replace(host, events_us=()) for host in make_hosts()])
-    done = here("fleet", "drift", "--fleet", tmp_path, *RANGE)
+    done = necroscope("fleet", "drift", "--fleet", tmp_path, *RANGE)
     assert done.returncode == 0
     assert done.stdout.startswith("nothing to explain: no host whose facts are known had nic-reset")
 
@@ -68,13 +68,13 @@ def test_nothing_happened(here: Run, tmp_path: Path) -> None:
         (("--failing", "/dev/null"), "neither a file"),
     ],
 )
-def test_words_that_do_not_fit(here: Run, fleet: Path, words: tuple[str, ...], said: str) -> None:
-    done = here("fleet", "drift", "--fleet", fleet, *RANGE, *words)
+def test_words_that_do_not_fit(necroscope: Run, fleet: Path, words: tuple[str, ...], said: str) -> None:
+    done = necroscope("fleet", "drift", "--fleet", fleet, *RANGE, *words)
     assert done.returncode == 2
     assert said in done.stderr
 
 
-def test_an_empty_file_names_nobody(here: Run, fleet: Path, tmp_path: Path) -> None:
+def test_an_empty_file_names_nobody(necroscope: Run, fleet: Path, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# none\n")
-    done = here("fleet", "drift", "--fleet", fleet, *RANGE, "--failing", tmp_path / "hosts")
+    done = necroscope("fleet", "drift", "--fleet", fleet, *RANGE, "--failing", tmp_path / "hosts")
     assert (done.returncode, "names no host" in done.stderr) == (2, True)

@@ -34,8 +34,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NECROSCOPE_FLEET_CACHE", str(tmp_path / "cache"))
 
 
-def test_on_a_terminal(here: Run, fleet: Path) -> None:
-    done = here("fleet", "flame", "--fleet", fleet, *RANGE, env={"COLUMNS": "60"})
+def test_on_a_terminal(necroscope: Run, fleet: Path) -> None:
+    done = necroscope("fleet", "flame", "--fleet", fleet, *RANGE, env={"COLUMNS": "60"})
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
     assert text.startswith("5 s before 2 events (nic-reset) of 2 hosts, 2026-04-15T10:00:00")
@@ -44,23 +44,23 @@ def test_on_a_terminal(here: Run, fleet: Path) -> None:
     assert all(len(line) <= 60 for line in done.stdout.splitlines())
 
 
-def test_in_json(body_of: Document, fleet: Path) -> None:
-    body = body_of("fleet", "flame", "--fleet", fleet, *RANGE, exit_code=0)
+def test_in_json(document: Document, fleet: Path) -> None:
+    body = document("fleet", "flame", "--fleet", fleet, *RANGE, exit_code=0)
     assert (body["question"], body["events"], body["merged"], body["hosts"]) == ("flame", 3, 2, 2)
     assert body["tree"]["total"][0] == body["samples"] > 0
     assert [one["host"] for one in body["not_merged"]] == ["node-2"]
 
 
-def test_into_a_file(here: Run, fleet: Path, tmp_path: Path) -> None:
+def test_into_a_file(necroscope: Run, fleet: Path, tmp_path: Path) -> None:
     words = ("fleet", "flame", "--fleet", fleet, *RANGE, "-o")
-    done = here(*words, tmp_path / "resets.svg")
+    done = necroscope(*words, tmp_path / "resets.svg")
     assert done.returncode == 0, done.stderr
     assert "kubelet" in (tmp_path / "resets.svg").read_text()
-    assert here(*words, tmp_path / "resets.svg").returncode == 2
-    assert "no such format" in here(*words, tmp_path / "resets.docx").stderr
+    assert necroscope(*words, tmp_path / "resets.svg").returncode == 2
+    assert "no such format" in necroscope(*words, tmp_path / "resets.docx").stderr
 
 
-def test_nothing_there(here: Run, fleet: Path) -> None:
-    done = here("fleet", "flame", "--fleet", fleet, *RANGE, "--kind", "oom-kill")
+def test_nothing_there(necroscope: Run, fleet: Path) -> None:
+    done = necroscope("fleet", "flame", "--fleet", fleet, *RANGE, "--kind", "oom-kill")
     assert done.returncode == 3
     assert "no such event in this time" in done.stderr
