@@ -194,6 +194,9 @@ def seaweed(folder: Path, identities: Sequence[Identity] = (ADMIN,)) -> Iterator
     finally:
         s3.stop()
         shutil.rmtree(s3.folder, ignore_errors=True)
+        for port in s3.ports.values():
+            for socket_of_server in Path("/tmp").glob(f"seaweedfs-*-grpc-{port}.sock"):
+                socket_of_server.unlink(missing_ok=True)
 
 
 def _identity(one: Identity) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from necroscope import _native
 from necroscope.fleet.call_trees import CallTrees, ProfilePart, merge_call_trees, parts_of
@@ -117,12 +119,16 @@ def test_all_samples_of_all_hosts(hosts: dict[Path, list[Sample]]) -> None:
     assert (trees.profiles, trees.unreadable, trees.unknown, trees.idle) == (11, (), 0, 0)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_any_window_core_and_root(hosts: dict[Path, list[Sample]], seed: int) -> None:
-    draw = random.Random(seed)
-    begin, end = sorted(draw.sample(range(SECONDS + 1), 2))
-    cores = tuple(draw.sample(range(4), draw.randint(0, 3)))
-    by_comm = draw.random() < 0.5
+@given(
+    ends=st.lists(st.integers(0, SECONDS), min_size=2, max_size=2, unique=True),
+    some_cores=st.sets(st.integers(0, 3), max_size=3),
+    by_comm=st.booleans(),
+)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])  # which is only read
+def test_any_window_core_and_root(
+    hosts: dict[Path, list[Sample]], ends: list[int], some_cores: set[int], by_comm: bool
+) -> None:
+    (begin, end), cores = sorted(ends), tuple(some_cores)
     wish = parts(hosts, begin, end, cpus=cores)
     trees = merge_call_trees(LocalEngine(), wish, "comm" if by_comm else "whole")
 

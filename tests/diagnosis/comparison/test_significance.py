@@ -5,6 +5,8 @@ from itertools import combinations
 from math import comb
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from necroscope.diagnosis.comparison.significance import bursts, chance, seconds_above
 
@@ -28,12 +30,13 @@ def test_a_few_high_quiet_seconds_do_not_hide_many_in_the_window() -> None:
     assert chance([1.0] * 6, quiet, []) < 1e-5
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_it_is_a_probability_whatever_the_load(seed: int) -> None:
+LOADS = st.sampled_from([0.0, 0.0, 1.0]) | st.floats(0, 1)
+
+
+@given(st.lists(LOADS, min_size=11, max_size=11))
+@settings(max_examples=20)
+def test_it_is_a_probability_whatever_the_load(seconds: list[float]) -> None:
     """Of all ways to choose the window, at most the share p has a chance of p or less."""
-    rng = random.Random(seed)
-    draws = ([rng.choice([0.0, 0.0, 1.0]), rng.random(), rng.expovariate(5)] for _ in range(11))
-    seconds = [draw[seed % 3] for draw in draws]
     found = []
     for chosen in combinations(range(11), 4):
         window = [seconds[n] for n in chosen]

@@ -38,7 +38,7 @@ NUMBERS = 200_000  # of a result: too large to be kept with the driver
 SLOW = Gathering(
     "segments",
     ("host",),
-    (("sum", "sum", "sum(list_sum(range(begin_us % 1000 + 20000))::BIGINT)"), ("rows", "sum", "count(*)")),
+    (("sum", "sum", "sum(list_sum(range(begin_us % 1000 + 60000))::BIGINT)"), ("rows", "sum", "count(*)")),
 )
 
 

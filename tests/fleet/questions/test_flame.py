@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from necroscope.fleet.call_trees import CallTrees
 from necroscope.fleet.engine.local import LocalEngine
@@ -120,14 +121,16 @@ def test_what_is_not_there_or_damaged_is_told(tmp_path: Path) -> None:
     assert (nothing.note, empty.samples) == ("no such event in this time", 0)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_windows_apart_cover_the_same_once(seed: int) -> None:
-    draw = random.Random(seed)
-    windows = []
-    for _ in range(draw.randint(1, 7)):
-        begin = draw.randrange(30)
-        cpus = draw.choice([(), (0,), (1,)])
-        windows.append(Selection(begin, begin + draw.randint(1, 8), cpus=cpus))
+WINDOWS = st.builds(
+    lambda begin, length, cpus: Selection(begin, begin + length, cpus=cpus),
+    st.integers(0, 29),
+    st.integers(1, 8),
+    st.sampled_from([(), (0,), (1,)]),
+)
+
+
+@given(st.lists(WINDOWS, min_size=1, max_size=7))
+def test_windows_apart_cover_the_same_once(windows: list[Selection]) -> None:
     made = Counter(
         (moment, core)
         for one in apart(windows)

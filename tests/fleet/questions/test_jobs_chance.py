@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from necroscope.fleet.questions.jobs_chance import Coverage, Draw, at_least, weigh
@@ -63,10 +65,13 @@ def by_force(draws: list[Draw], hits: int) -> float:
     return total
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_distribution_is_exact(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    draws = [Draw(0, tuple(random.random(random.integers(1, 4)).tolist())) for _ in range(6)]
+CHANCES = st.lists(st.floats(0, 1), min_size=1, max_size=3)
+
+
+@given(st.lists(CHANCES, min_size=1, max_size=6))
+@settings(max_examples=30)
+def test_the_distribution_is_exact(chances: list[list[float]]) -> None:
+    draws = [Draw(0, tuple(some)) for some in chances]
     for hits in range(sum(len(draw.chances) for draw in draws) + 2):
         assert at_least(draws, hits) == pytest.approx(by_force(draws, hits), rel=1e-9, abs=1e-15)
 

@@ -5,6 +5,8 @@ from math import comb
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.contingency_tables import StratifiedTable
@@ -34,22 +36,29 @@ def test_hosts_of_about_the_same_time_are_alike() -> None:
     assert strata[5] < strata[4]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_without_repetition_it_is_fishers_exact_test(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    inside = random.random(300) < random.uniform(0.05, 0.6)
-    grade = (random.random(300) < np.where(inside, 0.2, 0.1)).astype(np.int64)
-    table = [[int(((inside == i) & (grade == g)).sum()) for g in (1, 0)] for i in (True, False)]
-    p = exact_p(inside, grade, np.zeros(300, dtype=np.int64))
+SOME_HOSTS = st.integers(0, 120)
+
+
+@given(SOME_HOSTS, SOME_HOSTS, SOME_HOSTS, SOME_HOSTS)
+def test_without_repetition_it_is_fishers_exact_test(a: int, b: int, c: int, d: int) -> None:
+    inside = np.repeat([True, True, False, False], [a, b, c, d])
+    grade = np.repeat([1, 0, 1, 0], [a, b, c, d]).astype(np.int64)
+    table = [[a, b], [c, d]]
+    p = exact_p(inside, grade, np.zeros(len(grade), dtype=np.int64))
     assert p == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_with_grades_and_strata_it_counts_every_outcome(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    strata = np.repeat([0, 1], [7, 6])
-    grade = random.choice([0, 0, 1, 1, 2, 3], 13).astype(np.int64)
-    inside = random.random(13) < 0.4
+HOSTS = st.tuples(st.booleans(), st.sampled_from([0, 0, 1, 1, 2, 3]))
+
+
+@given(st.lists(HOSTS, min_size=1, max_size=7), st.lists(HOSTS, max_size=6))
+@settings(max_examples=30)
+def test_with_grades_and_strata_it_counts_every_outcome(
+    first: list[tuple[bool, int]], second: list[tuple[bool, int]]
+) -> None:
+    strata = np.repeat([0, 1], [len(first), len(second)])
+    inside = np.array([is_inside for is_inside, _ in first + second], dtype=bool)
+    grade = np.array([grade for _, grade in first + second], dtype=np.int64)
     assert exact_p(inside, grade, strata) == pytest.approx(brute_p(inside, grade, strata), rel=1e-9)
 
 
@@ -66,7 +75,8 @@ def brute_p(inside: NDArray[np.bool_], grade: Whole, strata: Whole) -> float:
     return sum(count for count in ways.values() if count <= seen) / sum(ways.values())
 
 
-@pytest.mark.parametrize("seed", range(5))
+@given(st.integers(0, 2**32))
+@settings(max_examples=10)
 def test_excess_of_plain_grades_is_cochran_mantel_haenszels(seed: int) -> None:
     random = np.random.default_rng(seed)
     strata = random.integers(0, 4, 400)

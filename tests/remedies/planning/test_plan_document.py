@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from necroscope.errors import PlanError
 from necroscope.model.plan import Plan
@@ -27,20 +29,22 @@ def random_value(type_: Any, chance: random.Random) -> Any:
     return chance.random() < 0.5 if type_ is bool else chance.choice(TEXTS)
 
 
-def random_plan(seed: int) -> Plan:
-    chance = random.Random(seed)
+def random_plan(chance: random.Random) -> Plan:
     plan: Plan = random_value(Plan, chance)
     for treatment in plan.treatments:
         object.__setattr__(treatment, "remedy", chance.choice([*ALL_REMEDIES]))
     return plan
 
 
-PLAN = next(plan for plan in map(random_plan, range(1000)) if plan.steps and plan.treatments and plan.goals)
+DICE = random.Random(0)
+PLANS = (random_plan(DICE) for _ in range(1000))
+PLAN = next(plan for plan in PLANS if plan.steps and plan.treatments and plan.goals)
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_what_is_written_is_read_again(seed: int) -> None:
-    plan = random_plan(seed)
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=200)
+def test_what_is_written_is_read_again(chance: random.Random) -> None:
+    plan = random_plan(chance)
     assert parse_plan(plan_text(plan).encode()) == plan
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lab.machines.image_roots import (
     PLANTED,
@@ -120,9 +123,11 @@ def test_of_this_machine_too() -> None:
 
 
 @with_systemctl
-@pytest.mark.parametrize("seed", range(40))
-def test_of_a_tree_in_disorder_too(tmp_path: Path, seed: int) -> None:
-    assert differences(random_root(tmp_path, seed)) == []
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_of_a_tree_in_disorder_too(seed: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        assert differences(random_root(Path(folder), seed)) == []
 
 
 def test_nothing_is_run_and_nothing_is_read_outside_of_the_root(planted: Path, tmp_path: Path) -> None:
