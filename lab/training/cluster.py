@@ -149,6 +149,7 @@ def environment(folder: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
+        "TMPDIR": str(folder),  # Ray kills its workers, which then remove nothing
         "PYTHONPATH": str(REPOSITORY),
         "RAY_AUTH_MODE": "disabled",
         "RAY_USAGE_STATS_ENABLED": "0",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import yaml
@@ -13,8 +14,20 @@ from deploy.kubernetes.source.files import CHART, KUSTOMIZE
 from lab.machines.go_programs import go_program, missing
 
 Objects = dict[tuple[str, str], dict[str, Any]]
+Test = TypeVar("Test", bound=Callable[..., object])
 
-needs_programs = pytest.mark.skipif(bool(missing("kustomize", "helm")), reason=missing("kustomize", "helm"))
+# With `make test-servers`, which builds these programs: that takes minutes on a fresh machine.
+NEEDS_PROGRAMS = [
+    pytest.mark.servers,
+    pytest.mark.skipif(bool(missing("kustomize", "helm")), reason=missing("kustomize", "helm")),
+]
+
+
+def needs_programs(test: Test) -> Test:
+    """Mark one test with NEEDS_PROGRAMS."""
+    for mark in NEEDS_PROGRAMS:
+        test = mark(test)
+    return test
 
 
 def run(program: str, *words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -13,9 +13,9 @@ from deploy.kubernetes.source.files import CHART
 from deploy.kubernetes.source.levels import ALL_LEVELS
 from deploy.kubernetes.source.markers import Value
 from deploy.kubernetes.source.values import VALUES
-from tests.deploy.renderings import Objects, helm_template, needs_programs, overlay, run
+from tests.deploy.renderings import NEEDS_PROGRAMS, Objects, helm_template, overlay, run
 
-pytestmark = needs_programs
+pytestmark = NEEDS_PROGRAMS
 HELM_LABELS = ("app.kubernetes.io/managed-by", "helm.sh/chart")
 CONFIG_SUM = "necroscope.dev/config-sha256"
 LEVELS = [level.name for level in ALL_LEVELS]

@@ -130,7 +130,7 @@ def test_the_version_is_ours() -> None:
     assert f"-t necroscope:{ours} ." in README
 
 
-@pytest.mark.skipif(not HADOLINT.exists(), reason="needs hadolint: make .venv/set-up-dev")
+@pytest.mark.skipif(not HADOLINT.exists(), reason="needs hadolint: make .venv/packages-dev")
 def test_hadolint_has_nothing_to_say(tmp_path: Path) -> None:
     careless = tmp_path / "Dockerfile"
     careless.write_text("FROM debian\nRUN cd /tmp\n")

@@ -12,12 +12,11 @@ import pytest
 
 from deploy.kubernetes.source.levels import ALL_LEVELS
 from lab.machines.kubernetes import Cluster, api_server, why_not
-from tests.deploy.renderings import helm_template, kustomize_build, needs_programs, overlay, renamed_overlay
+from tests.deploy.renderings import NEEDS_PROGRAMS, helm_template, kustomize_build, overlay, renamed_overlay
 
 pytestmark = [
-    pytest.mark.servers,
     pytest.mark.skipif(bool(why_not()), reason=why_not()),
-    needs_programs,
+    *NEEDS_PROGRAMS,
 ]
 STRATEGIC = "application/strategic-merge-patch+json"
 LEVELS = [level.name for level in ALL_LEVELS]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.faults.zombies import HIERARCHY, in_use, tracked, why_not, zombies
+from lab.faults.zombies import HIERARCHY, settled_zombies, why_not, zombies
 from necroscope.kubernetes import npd
 
 PROGRAM = Path(str(files("necroscope.kubernetes"))) / "programs" / npd.PROGRAM
@@ -36,7 +36,7 @@ def run(*words: str, shell: list[str], env: Mapping[str, str] | None = None) -> 
 @with_cgroups
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: shell[0])
 def test_real_zombies_are_counted(shell: list[str]) -> None:
-    before = tracked() - in_use()
+    before = settled_zombies()
     with zombies(60):
         code, said = run(str(before + 50), shell=shell)
         assert code == PROBLEM, said
@@ -52,7 +52,7 @@ def test_in_a_cgroup_namespace_nothing_is_invented(tmp_path: Path) -> None:
     mount = tmp_path / "sys/fs/cgroup/memory"
     mount.mkdir(parents=True)
     part.mkdir()
-    inside = f"mount -t cgroup -o memory none {mount} && sh {PROGRAM} 5 {tmp_path}"
+    inside = f'mount -t cgroup -o memory none {mount} && sh "{PROGRAM}" 5 {tmp_path}'
     try:
         done = subprocess.run(
             ["sh", "-c", f"echo $$ >{part}/cgroup.procs && exec unshare -C -m sh -c '{inside}'"],

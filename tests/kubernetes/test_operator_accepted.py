@@ -13,15 +13,15 @@ from lab.machines import operator_kinds
 from lab.machines.kubernetes import Cluster, ClusterError, api_server, why_not
 from necroscope.exporter import operator_rules
 from tests.deploy.renderings import (
+    NEEDS_PROGRAMS,
     Objects,
     helm_template,
     kustomize_build,
-    needs_programs,
     objects_in,
     overlay,
 )
 
-pytestmark = [pytest.mark.servers, pytest.mark.skipif(bool(why_not()), reason=why_not()), needs_programs]
+pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not()), *NEEDS_PROGRAMS]
 MONITOR = ("PodMonitor", "necroscope")
 RULE = ("PrometheusRule", "necroscope")
 

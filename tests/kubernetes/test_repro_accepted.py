@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from lab.machines.kubernetes import api_server, why_not
-from tests.deploy.renderings import kustomize_build, needs_programs, overlay
+from tests.deploy.renderings import NEEDS_PROGRAMS, kustomize_build, overlay
 
-pytestmark = [pytest.mark.servers, pytest.mark.skipif(bool(why_not()), reason=why_not()), needs_programs]
+pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not()), *NEEDS_PROGRAMS]
 
 FOLDER = Path(__file__).parents[2] / "deploy/kubernetes/repro"
 STRATEGIC = "application/strategic-merge-patch+json"

@@ -31,7 +31,7 @@ def test_questions_give_way_and_do_not_hold_up_the_end() -> None:
         return niceness, threading.current_thread().daemon
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    assert asyncio.run(Work().ask(look)) == (10, True)
+    assert asyncio.run(Work().ask(look)) == (min(before + 10, 19), True)
     assert os.getpriority(os.PRIO_PROCESS, 0) == before, "others keep theirs"
 
 
