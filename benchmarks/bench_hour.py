@@ -39,6 +39,7 @@ from necroscope.findings.watch import Watch
 from necroscope.model.labels import Labels
 from necroscope.profiles.heatmap import subsecond
 from necroscope.profiles.window import Selection, flame, window
+from necroscope.recording.child import OURSELVES
 from necroscope.recording.clock import Anchor
 from necroscope.recording.output import Workshop
 from necroscope.recording.rolling import RollingSegments
@@ -142,7 +143,8 @@ def record(store: Path, perf_data: Path, tree: Path, begin_ns: int) -> None:
     labels = first.readings[INSTANCE.id].value or Labels()
     folder = Store(store).host_folder(labels.hostname)
     folder.mkdir(parents=True)
-    sealer = Sealer([sys.executable, "-m", "necroscope", "seal", "--json", "--store", str(store)])
+    command = [*OURSELVES, "seal", "--json", "--store", str(store)]
+    sealer = Sealer(command, SEGMENT_SECONDS)
     output = RollingSegments(Workshop(folder, labels, Writer(), sealer, None), SEGMENT_SECONDS * 2)
     watch = Watch(load_thresholds(None))
     anchor = Anchor(begin_ns, BEGIN_NS, begin_ns, begin_ns)

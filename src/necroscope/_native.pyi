@@ -106,7 +106,7 @@ def import_perf_data(
     folder: str | Path,
     *,
     kallsyms: str | Path | None,
-    root: str | Path,
+    root: str | Path | None,
     idle: list[str],
     interrupt: list[str],
     begin: int | None = None,

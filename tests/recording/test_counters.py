@@ -150,6 +150,7 @@ def test_a_column_that_an_older_version_did_not_write_is_unknown(tmp_path: Path)
     write_counters(tmp_path, [moment_of(0, {PROCESSES: Processes(7, ()), CORES: CORE_SECONDS[0]})])
     path = tmp_path / "cores.parquet"
     kept = {name: values for name, values in _native.read_table(path).items() if name != "steal"}
+    path.unlink()
     _native.write_table(path, [(name, "int", values) for name, values in kept.items()])
     (moment,) = read_counters(tmp_path, (CORES,))
     cores = moment.readings[CORES.id].value or ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import math
+import os
+import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -138,19 +140,43 @@ def test_errors_of_the_system_keep_their_number(tmp_path: Path) -> None:
     assert error.value.strerror == "No such file or directory"
     with pytest.raises(FileNotFoundError):
         _native.read_table(missing)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(FileExistsError):
         _native.write_table(tmp_path, COLUMNS)
     with pytest.raises(IsADirectoryError):
         _native.read_table(tmp_path)
 
 
 @pytest.mark.parametrize("rows", [1, 200_000])
-def test_a_full_disk(rows: int) -> None:
-    if not Path("/dev/full").is_char_device():
-        pytest.skip("no /dev/full here")
-    with pytest.raises(OSError, match="No space left") as error:
-        _native.write_table("/dev/full", [("noise", "int", [hash(str(row)) for row in range(rows)])])
-    assert error.value.errno == errno.ENOSPC
+def test_a_disk_that_takes_no_more(tmp_path: Path, rows: int) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    noise = [hash(str(row)) for row in range(rows)]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))  # Python ignores the signal
+    try:
+        with pytest.raises(OSError, match="too large") as error:
+            _native.write_table(tmp_path / "table.parquet", [("noise", "int", noise)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert error.value.errno == errno.EFBIG
+
+
+def test_nothing_is_written_over_or_through_a_link(tmp_path: Path, path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError):
+        _native.write_table(path, COLUMNS)
+    assert path.read_bytes() == before
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        _native.write_table(tmp_path / "link", COLUMNS)
+    assert not (tmp_path / "elsewhere").exists()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_only_regular_files_are_read(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "link").symlink_to(path)
+    os.mkfifo(tmp_path / "pipe")
+    for other in ("link", "pipe"):
+        with pytest.raises(OSError, match=other):
+            _native.read_table(tmp_path / other)
 
 
 def test_a_damaged_file(path: Path) -> None:

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::kallsyms::Kallsyms;
 use crate::perf_data::{self, Capture, Clip, ReadError};
-use crate::profile::{FrameTable, Profile, Samples, StackTable, Task};
+use crate::profile::{Frame, FrameTable, Profile, Samples, StackTable, Task};
 use crate::resolve::{Resolved, resolve};
 use crate::symbols::{Mapped, Sources, is_of_this_boot, symbolise};
 
@@ -11,22 +12,22 @@ use crate::symbols::{Mapped, Sources, is_of_this_boot, symbolise};
 pub fn import(path: &Path, sources: &Sources, clip: Clip) -> Result<(Profile, Capture), ReadError> {
     let mut capture = perf_data::read(path)?;
     capture.clip(clip);
-    let mut sources = sources.clone();
-    if sources.kallsyms.as_ref().is_some_and(|kallsyms| !is_of_this_boot(kallsyms, &capture)) {
-        sources.kallsyms = None;
+    let mut kallsyms = sources.kallsyms.as_deref().map(Kallsyms::read).transpose().unwrap_or_default();
+    let is_known = sources.kallsyms.is_some();
+    kallsyms = kallsyms.filter(|kallsyms| is_of_this_boot(kallsyms, &capture));
+    if is_known && kallsyms.is_none() {
         capture.gaps.push("the kernel symbols are of another boot: kernel functions have no names".into());
     }
     let resolved = resolve(&capture);
-    let profile = build(&capture, &resolved, &sources);
+    let mapped = Mapped::of(&capture);
+    let named = symbolise(&resolved.places, &mapped, kallsyms.as_ref(), sources.root.as_deref());
+    let profile = build(&capture, &resolved, &named);
     Ok((profile, capture))
 }
 
-fn build(capture: &Capture, resolved: &Resolved, sources: &Sources) -> Profile {
+fn build(capture: &Capture, resolved: &Resolved, named: &[Frame]) -> Profile {
     let mut frames = FrameTable::default();
-    let frame_of_place: Vec<u32> = symbolise(&resolved.places, &Mapped::of(capture), sources)
-        .iter()
-        .map(|frame| frames.intern(frame))
-        .collect();
+    let frame_of_place: Vec<u32> = named.iter().map(|frame| frames.intern(frame)).collect();
     let mut stacks = StackTable::default();
     let mut row = Vec::new();
     let stack_of: Vec<i32> = resolved

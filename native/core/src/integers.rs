@@ -10,6 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescPtr;
 
+use crate::plain_file;
 use crate::sealed::{MOST_AT_ONCE, guarded, whole};
 use crate::table::TableError;
 
@@ -39,7 +40,7 @@ impl Integers {
     pub fn read(&mut self, path: &Path, names: &[&str]) -> Result<(), TableError> {
         self.columns.resize(names.len(), Vec::new());
         self.columns.iter_mut().for_each(Vec::clear);
-        let file = File::open(path).map_err(TableError::Io)?;
+        let file = plain_file::open(path).map_err(TableError::Io)?;
         Ok(guarded(|| self.read_columns(&whole(file)?, names))?)
     }
 

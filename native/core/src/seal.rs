@@ -12,6 +12,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
+use crate::plain_file;
 use crate::profile::{Frame, Profile, Samples, Task};
 
 /// Samples of one row group span at most this long, so that a window reads little more than itself.
@@ -121,7 +122,7 @@ fn open(path: &Path, schema: &str) -> Result<SerializedFileWriter<File>> {
         .set_column_encoding(time, Encoding::DELTA_BINARY_PACKED)
         .build();
     SerializedFileWriter::new(
-        File::create(path)?,
+        plain_file::create(path)?,
         Arc::new(parse_message_type(schema)?),
         Arc::new(properties),
     )

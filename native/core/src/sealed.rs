@@ -14,6 +14,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::parser::parse_message_type;
 
 use crate::names::{Names, Stacks};
+use crate::plain_file;
 use crate::profile::{FrameKind, Samples, Task};
 use crate::seal::{EVENTS, FRAMES, SAMPLES, STACKS, TASKS};
 
@@ -195,7 +196,7 @@ pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 /// A Parquet file of ours: the columns that we wrote.
 fn open(path: &Path, schema: &str) -> Result<SerializedFileReader<File>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = File::open(path)
+    let file = plain_file::open(path)
         .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     let reader = whole(file).map_err(|error| ParquetError::General(format!("{name}: {error}")))?;
     if *reader.metadata().file_metadata().schema() != parse_message_type(schema)? {

@@ -1,11 +1,10 @@
 //! Which kind of profile a file is, by its first bytes.
 
-use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek};
 use std::path::Path;
 
 use crate::text::Lines;
-use crate::{folded, perf_script};
+use crate::{folded, perf_script, plain_file};
 
 /// How much of a file is looked at.
 const LOOKED_AT: u64 = 1 << 16;
@@ -37,11 +36,12 @@ impl Format {
 
 /// The format of a file; None if it is none of ours, or no regular file.
 pub fn sniff(path: &Path) -> io::Result<Option<Format>> {
-    // Opening a pipe would wait for its writer, and reading it would take bytes away.
-    if !path.metadata()?.is_file() {
-        return Ok(None);
-    }
-    let mut file = File::open(path)?;
+    let mut file = match plain_file::open(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::IsADirectory | ErrorKind::InvalidInput) => {
+            return Ok(None); // a folder, a pipe, a device
+        }
+        opened => opened?,
+    };
     let mut magic = Vec::new();
     file.by_ref().take(8).read_to_end(&mut magic)?;
     if perf_script::PERF_DATA_MAGIC.contains(&magic.as_slice()) {

@@ -15,6 +15,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
+use crate::plain_file;
 use crate::seal::{Group, ZSTD_LEVEL, leveled};
 use crate::sealed::{MOST_AT_ONCE, guarded, whole};
 
@@ -98,13 +99,13 @@ impl From<ParquetError> for TableError {
 /// Write columns of the same length into a file of one row group.
 pub fn write(path: &Path, columns: &[Column]) -> Result<(), TableError> {
     check_shape(columns)?;
-    let file = File::create(path).map_err(TableError::Io)?;
+    let file = plain_file::create(path).map_err(TableError::Io)?;
     Ok(write_columns(file, columns)?)
 }
 
 /// Read a table, or those of its columns that are in `names`, in the order of the file.
 pub fn read(path: &Path, names: Option<&[String]>) -> Result<Vec<Column>, TableError> {
-    let file = File::open(path).map_err(TableError::Io)?;
+    let file = plain_file::open(path).map_err(TableError::Io)?;
     Ok(guarded(|| read_columns(&whole(file)?, names))?)
 }
 

@@ -1,10 +1,11 @@
 //! Lines of a text file, plain or gzip, with a bound on what one line may take.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+
+use crate::plain_file;
 
 /// A line longer than this is cut.
 pub const MAX_LINE: usize = 1 << 20;
@@ -27,7 +28,7 @@ pub struct Lines<'a> {
 impl Lines<'static> {
     /// Open a file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::new(File::open(path)?)
+        Self::new(plain_file::open(path)?)
     }
 }
 

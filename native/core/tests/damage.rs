@@ -92,6 +92,15 @@ impl Folder {
         fs::write(&path, bytes).unwrap();
         path
     }
+
+    /// Remove what was sealed before: no file is written in the place of another.
+    fn remove_sealed(&self) {
+        for entry in fs::read_dir(&self.0).unwrap().flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "parquet") {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
 }
 
 impl Drop for Folder {
@@ -112,7 +121,8 @@ fn read(folder: &Folder, bytes: &[u8]) -> Result<Capture, ReadError> {
 fn whole_way(folder: &Folder, bytes: &[u8]) {
     let begin = Instant::now();
     let path = folder.write(bytes);
-    let sources = Sources { kallsyms: None, root: folder.0.clone() };
+    let sources = Sources { kallsyms: None, root: Some(folder.0.clone()) };
+    folder.remove_sealed();
     if let Ok((profile, _)) = import(&path, &sources, Clip::default()) {
         let idle = profile.idle(&IdleRule::default());
         seal(&profile, &idle, &folder.0).unwrap();

@@ -26,10 +26,13 @@ impl Folder {
     }
 
     fn import(&self, path: &Path, clip: Clip) -> (Profile, Capture, Sealed) {
-        let sources = Sources { kallsyms: None, root: self.0.clone() };
+        let sources = Sources { kallsyms: None, root: Some(self.0.clone()) };
         let (profile, capture) = import(path, &sources, clip).unwrap();
-        seal(&profile, &profile.idle(&IdleRule::default()), &self.0).unwrap();
-        (profile, capture, Sealed::open(&self.0).unwrap())
+        let number = fs::read_dir(&self.0).unwrap().count();
+        let sealed = self.0.join(format!("sealed-{number}"));
+        fs::create_dir(&sealed).unwrap();
+        seal(&profile, &profile.idle(&IdleRule::default()), &sealed).unwrap();
+        (profile, capture, Sealed::open(&sealed).unwrap())
     }
 }
 

@@ -59,6 +59,8 @@ fn is_denied(cause: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// Read a perf.data file, name its frames and write it as a sealed profile into a folder.
+///
+/// Without a root no file of a program is opened: functions of programs have no names.
 #[pyfunction]
 #[pyo3(signature = (path, folder, *, kallsyms, root, idle, interrupt, begin=None, end=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
@@ -67,7 +69,7 @@ pub fn import_perf_data<'py>(
     path: PathBuf,
     folder: PathBuf,
     kallsyms: Option<PathBuf>,
-    root: PathBuf,
+    root: Option<PathBuf>,
     idle: Vec<String>,
     interrupt: Vec<String>,
     begin: Option<i64>,

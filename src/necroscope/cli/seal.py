@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
+import signal
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, argument, duration, folder
-from necroscope.errors import NecroscopeError
+from necroscope.errors import ImportFileError, NecroscopeError
 from necroscope.profiles.import_ import seal_capture
 from necroscope.recording.no_garbage import no_garbage
 from necroscope.recording.quantities import parse_size
 from necroscope.recording.retention import Budget, make_room
-from necroscope.recording.seal import seal_recorded
+from necroscope.recording.seal import SealProfile, seal_recorded
+from necroscope.recording.sealer import NAMES
 from necroscope.recording.store import Damage, Store, read_segment
 from necroscope.recording.store_place import default_store
+from necroscope.recording.trusted_folder import refuse_untrusted
 
 NICENESS = 10  # whatever runs on the node comes first
 
@@ -41,22 +46,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--examine", metavar="BOOT", help="also say what is wrong now, in the boot with this id"
     )
     parser.add_argument("--config", type=Path, help="the thresholds for that")
+    parser.add_argument(
+        "--names",
+        choices=[word for word, _ in NAMES],
+        default="all",
+        help="of functions in samples: all, those of the kernel only, or none and no samples (default all)",
+    )
+    parser.add_argument("--max-memory", type=size, help="fail rather than use more memory than this")
+    parser.add_argument("--max-time", type=duration, help="end after this time, whatever is done")
 
 
 @no_garbage()
 def run(arguments: argparse.Namespace) -> Answer:
     """Make room where that is wanted, and seal; one that cannot be sealed does not hold up the others."""
     os.nice(NICENESS)
+    _limit_ourselves(arguments)
     folders, refused = _open_segments(arguments)
     room = _make_room(arguments, folders)  # first: sealing on a full disk would fail
     became: dict[str, list[str]] = {"sealed": [], "removed": []}
-    seal_profile = partial(seal_capture, root=arguments.root)
+    seal_profile, incomplete = _seal_profile(arguments), 0
     for path in folders:
         try:
+            refuse_untrusted(path)
             segment = read_segment(path)
             if segment.is_open:
+                has_samples = segment.capture.exists()
                 word = seal_recorded(segment, seal_profile, keep_capture=arguments.keep_perf_data)
                 became[word].append(str(path))
+                incomplete += word == "sealed" and has_samples and arguments.names != "all"
         except NecroscopeError as error:
             if len(arguments.folders) == 1:
                 raise
@@ -64,11 +81,30 @@ def run(arguments: argparse.Namespace) -> Answer:
     problems = [{"folder": str(one.folder), "what": one.error.what} for one in refused]
     # Only after something was sealed: should it ever end this process, the next one does without.
     state = _examine(Path(became["sealed"][0]), arguments) if became["sealed"] and arguments.examine else {}
-    body = {**became, "refused": problems, **room, **state, "cpu_seconds": round(time.process_time(), 3)}
+    numbers = {"incomplete": incomplete, "cpu_seconds": round(time.process_time(), 3)}
+    body = {**became, "refused": problems, **room, **state, **numbers}
     nothing = "nothing could be sealed" if refused else "nothing is open"
     lines = [f"{word} {path}" for word, paths in became.items() for path in paths] or [nothing]
     lines += [f"refused: {one.error.what}" for one in refused]
     return Answer(2 if arguments.folders and refused else 0, body, lambda _: "\n".join(lines))
+
+
+def _limit_ourselves(arguments: argparse.Namespace) -> None:
+    if arguments.max_memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (arguments.max_memory, arguments.max_memory))
+    if arguments.max_time:
+        signal.setitimer(signal.ITIMER_REAL, arguments.max_time)  # nobody catches SIGALRM, so it ends us
+
+
+def _seal_profile(arguments: argparse.Namespace) -> SealProfile:
+    if arguments.names == "none":
+        return _left_unread
+    return partial(seal_capture, root=arguments.root if arguments.names == "all" else None)
+
+
+def _left_unread(capture: Path, *_: object) -> Mapping[str, Any]:
+    """A capture that ended those who read it; its file is kept."""
+    raise ImportFileError(f"{capture}: not read, because sealing with it failed")
 
 
 def _open_segments(arguments: argparse.Namespace) -> tuple[list[Path], list[Damage]]:
@@ -86,6 +122,8 @@ def _make_room(arguments: argparse.Namespace, folders: list[Path]) -> dict[str, 
     age = Budget().age_seconds if arguments.age is None else arguments.age
     budget = Budget(arguments.budget, kept, age)
     hosts = sorted({folder.resolve().parent for folder in folders})
+    for host in hosts:
+        refuse_untrusted(host)
     left = [entry for host in hosts for entry in make_room(host, budget, time.time_ns())]
     return {"store_bytes": sum(entry.size_bytes for entry in left)}
 

@@ -6,6 +6,7 @@ A loop calls `tick` about once a second and acts on the news. Whatever perf does
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from necroscope.profiles.perf_command import PerfCommand, Wish, do_with_less, plan_command
 from necroscope.profiles.perf_session import HEAD_BYTES, PerfSession, closed_files, sessions_in
 from necroscope.sources.host import Host
+from necroscope.sources.plain_files import open_plain
 
 SECOND_NS = 10**9
 GOOD_RUN_NS = 60 * SECOND_NS
@@ -262,7 +264,7 @@ class Capture:
 def _head_beside(leftover: Path) -> Path | None:
     """The file whose head counts for a leftover; None where it has its own, as a session's first one has."""
     try:
-        with leftover.open("rb") as file:
+        with os.fdopen(open_plain(leftover), "rb") as file:
             has_head = any(file.read(HEAD_BYTES))
     except OSError:
         return None

@@ -19,6 +19,7 @@ from necroscope.recording.store import Store, StoredSegment, seal
 from necroscope.sources.host import Host
 
 BOOT_SLACK_SECONDS = 60.0
+KERNEL_NAMES_ONLY = "functions of programs have no names: an attempt to name them failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +61,16 @@ def seal_capture(  # noqa: PLR0913, PLR0917 - what is sealed, and where its part
     boot_id: str,
     begin_ns: int | None,
     end_ns: int | None,
-    root: Path = Path("/"),
+    root: Path | None = Path("/"),
 ) -> dict[str, Any]:
     """Write the profile of a recorded segment: what perf captured, cut to the time that belongs to it.
 
-    `root` is where the programs are that it names: the host's, for a recorder in a container.
+    `root` is where the programs are that it names: the host's, for a recorder in a container. Without a root
+    no file of theirs is opened, and only the functions of the kernel have names.
     """
     rule = idle_rule()
     try:
-        return _native.import_perf_data(
+        facts = _native.import_perf_data(
             capture,
             folder,
             kallsyms=kallsyms_of(capture.parents[1], boot_id),
@@ -80,20 +82,25 @@ def seal_capture(  # noqa: PLR0913, PLR0917 - what is sealed, and where its part
         )
     except ValueError as error:
         raise ImportFileError(f"{capture}: {error}") from error
+    if root is None:
+        facts["gaps"].append(KERNEL_NAMES_ONLY)
+    return facts
 
 
 def _read(path: Path, folder: Path, kallsyms: Path | None) -> dict[str, Any]:
     rule = idle_rule()
     rules: dict[str, Any] = {"idle": list(rule.idle), "interrupt": list(rule.interrupt)}
     try:
-        match _native.sniff_profile(path):
+        # A user who names a link means the file; the native core follows none.
+        real = os.path.realpath(path)
+        match _native.sniff_profile(real):
             case "perf-script":
-                return _native.import_perf_script(path, folder, **rules)
+                return _native.import_perf_script(real, folder, **rules)
             case "folded":
-                return _native.import_folded(path, folder, **rules)
+                return _native.import_folded(real, folder, **rules)
             case _:  # perf.data, or what only its reader can say more about
-                symbols = kallsyms or running_kallsyms()
-                return _native.import_perf_data(path, folder, kallsyms=symbols, root=Path("/"), **rules)
+                symbols = os.path.realpath(kallsyms) if kallsyms else running_kallsyms()
+                return _native.import_perf_data(real, folder, kallsyms=symbols, root="/", **rules)
     except ValueError as error:
         raise ImportFileError(f"{path}: {error}", hint="necroscope explain cannot-import") from error
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from necroscope.recording.durable import write_durably
+from necroscope.recording.durable import make_folders, write_durably
 from necroscope.sources.host import Host
 
 FOLDER = ".kallsyms"
@@ -30,7 +30,7 @@ def save_kallsyms(host_folder: Path, boot_id: str, needed: set[str]) -> None:
     """Keep the symbols of this boot, and those of boots that still have segments to be sealed."""
     folder = host_folder / FOLDER
     with suppress(OSError):  # a full disk: the live ones serve while this boot lasts
-        folder.mkdir(exist_ok=True)
+        make_folders(folder)
         for path in folder.iterdir():
             if path.name not in (boot_id, *needed):
                 path.unlink()

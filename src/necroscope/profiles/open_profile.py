@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import tempfile
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
 from necroscope.errors import ImportFileError, StoreError
-from necroscope.profiles.import_ import seal_capture
-from necroscope.recording.journal import JOURNAL, read_journal
+from necroscope.profiles.in_child import Sealing
+from necroscope.recording.journal import journal_bytes, read_journal
 from necroscope.recording.store import StoredSegment
 
 MOST_KEPT = (
     4  # a server is asked for days, and every second makes a new one; a reader may still use an old one
 )
 
-_made: OrderedDict[tuple[Path, int], tempfile.TemporaryDirectory[str]] = OrderedDict()
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    folder: tempfile.TemporaryDirectory[str]
+    profile: Path  # in it
+
+
+_sealing = Sealing()
+_made: OrderedDict[tuple[Path, int], _Made] = OrderedDict()
 _lock = Lock()
 
 
@@ -28,17 +37,17 @@ def open_profile(segment: StoredSegment) -> Path:
             _made[key] = _sealed_now(segment)
         _made.move_to_end(key)
         while len(_made) > MOST_KEPT:
-            _made.popitem(last=False)[1].cleanup()
-        return Path(_made[key].name)
+            _made.popitem(last=False)[1].folder.cleanup()
+        return _made[key].profile
 
 
-def _sealed_now(segment: StoredSegment) -> tempfile.TemporaryDirectory[str]:
+def _sealed_now(segment: StoredSegment) -> _Made:
     made = tempfile.TemporaryDirectory(prefix="necroscope-")  # gone when the program ends
     try:
-        journal = read_journal((segment.folder / JOURNAL).read_bytes())
+        journal = read_journal(journal_bytes(segment.folder))
         clip = journal.clip_begin_ns, journal.clip_end_ns
-        seal_capture(segment.capture, Path(made.name), segment.boot_id, *clip)
+        profile = _sealing.seal(segment.capture, Path(made.name), segment.boot_id, *clip)
     except (ImportFileError, OSError) as error:
         made.cleanup()
         raise StoreError(f"{segment.capture}: cannot be read yet: {error}") from error
-    return made
+    return _Made(made, profile)

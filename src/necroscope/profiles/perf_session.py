@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.profiles.perf_command import CONTROL, DATA_NAME, ROLLING, PerfCommand, complaint_in, last_line
+from necroscope.recording.durable import FOLDER_MODE, make_folders, write_durably
 from necroscope.sources.host import Host
 from necroscope.sources.processes import TICKS_PER_SECOND
 
@@ -46,7 +47,8 @@ class PerfSession:
 
         From the main thread only: perf is ended by the kernel when the thread that started it ends.
         """
-        folder.mkdir(parents=True)
+        make_folders(folder.parent)
+        folder.mkdir(mode=FOLDER_MODE)
         self.number = int(folder.name)
         self.folder = folder
         self.command = command
@@ -60,7 +62,8 @@ class PerfSession:
         self._process = self._spawn(perf)
         with suppress(OSError):  # a full disk: perf will say so itself
             status = read_status(self._process.pid)
-            (folder / "pid").write_text(f"{self._process.pid} {status.start_ticks if status else 0}\n")
+            text = f"{self._process.pid} {status.start_ticks if status else 0}\n"
+            write_durably(folder / "pid", text.encode(), sync=False)
 
     def _spawn(self, perf: str) -> subprocess.Popen[bytes]:
         self._channel, theirs = socket.socketpair()

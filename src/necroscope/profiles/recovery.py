@@ -14,8 +14,10 @@ from necroscope.profiles.perf_command import DATA_NAME
 from necroscope.profiles.perf_session import HEAD_BYTES, closed_files, read_status, sessions_in
 from necroscope.profiles.segment_capture import HEAD_NAME
 from necroscope.recording.store import StoredSegment
+from necroscope.sources.plain_files import read_plain
 
 ORPHAN_SECONDS = 5.0
+MAX_PID_FILE_BYTES = 100
 
 
 def recover_captures(capture_folder: Path, segments: list[StoredSegment]) -> None:
@@ -61,7 +63,7 @@ def end_orphans(folder: Path) -> list[Path]:
 
 def _end_orphan(pid_file: Path) -> None:
     try:
-        pid, start_ticks = map(int, pid_file.read_text().split())
+        pid, start_ticks = map(int, read_plain(pid_file, MAX_PID_FILE_BYTES).split())
     except (OSError, ValueError):  # it ended, or a full disk kept us from writing it
         return
     for number in (signal.SIGINT, signal.SIGKILL):

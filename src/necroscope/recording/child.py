@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+# -P: never code from the folder that we happen to be started in, which may be anybody's.
+PYTHON = (sys.executable, "-P")
+OURSELVES = (*PYTHON, "-m", "necroscope")
+MAX_ANSWER_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +26,17 @@ class Ended:
     document: Mapping[str, Any]
 
     def why(self, what: str) -> str:
-        """The error it told of, or that it ended with a code."""
+        """Return the error that it printed, or that it ended with a code."""
+        return self._of_error("what") or f"the {what} child ended with {self.code}"
+
+    @property
+    def slug(self) -> str:
+        """The kind of the error that it printed; empty if it printed none."""
+        return self._of_error("slug")
+
+    def _of_error(self, name: str) -> str:
         error = self.document.get("error")
-        told = error.get("what") if isinstance(error, dict) else None
-        return str(told or f"the {what} child ended with {self.code}")
+        return str(error.get(name) or "") if isinstance(error, dict) else ""
 
 
 class Child:
@@ -31,6 +44,7 @@ class Child:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._answer = -1  # what it prints, a file in memory
         self._began = 0.0
 
     @property
@@ -45,8 +59,9 @@ class Child:
 
     def start(self, command: Sequence[str], content: bytes = b"") -> None:
         """Start one, with something to read on its standard input. OSError where that cannot be."""
-        # A file in memory: a pipe would hold us up once it is full, a disk may be so.
+        # Files in memory: a pipe would hold us up, or the child, once it is full; a disk may be full, too.
         given = os.memfd_create("given") if content else None
+        answer = os.memfd_create("answer")
         try:
             if given is not None:
                 os.write(given, content)
@@ -55,13 +70,17 @@ class Child:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL if given is None else given,
-                stdout=subprocess.PIPE,
+                stdout=answer,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        except OSError:
+            os.close(answer)
+            raise
         finally:
             if given is not None:
                 os.close(given)
+        self._answer = answer
         self._began = time.monotonic()
 
     def ended(self) -> Ended | None:
@@ -70,9 +89,9 @@ class Child:
         if process is None or process.poll() is None:
             return None
         self._process = None
-        answer = process.stdout.read() if process.stdout else b""  # a line; it has ended
-        if process.stdout:
-            process.stdout.close()
+        with os.fdopen(self._answer, "rb") as file:
+            file.seek(0)
+            answer = file.read(MAX_ANSWER_BYTES)
         return Ended(process.returncode, _parsed(answer))
 
     def wait(self, timeout_seconds: float) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +20,8 @@ from typing import Any
 from necroscope.errors import NecroscopeError, StoreError
 from necroscope.model.event import Event, worth_keeping
 from necroscope.recording.counters import write_counters
-from necroscope.recording.durable import sync_folder, sync_tree, write_durably
-from necroscope.recording.journal import JOURNAL, Journal, read_journal
+from necroscope.recording.durable import FOLDER_MODE, remove_partials, sync_folder, sync_tree, write_durably
+from necroscope.recording.journal import JOURNAL, MAX_JOURNAL_BYTES, Journal, read_journal
 from necroscope.recording.segment import Moment
 from necroscope.recording.store import (
     CAPTURE,
@@ -32,6 +33,7 @@ from necroscope.recording.store import (
 )
 from necroscope.recording.stored_events import EVENTS, last_told, write_events
 from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.sources.plain_files import open_plain
 
 COUNTERS = "counters"
 PROFILE = "profile"
@@ -43,11 +45,11 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
     """Seal an open segment, and say what became of it: `sealed`, or `removed` where nothing is in it."""
     folder = segment.folder
     try:
-        with (folder / JOURNAL).open("rb") as file:
+        with os.fdopen(open_plain(folder / JOURNAL), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not read_segment(folder).is_open:  # somebody else did it between our look and our lock
                 return "sealed"
-            journal = read_journal(file.read())
+            journal = read_journal(file.read(MAX_JOURNAL_BYTES))
             _clear(folder)  # of an attempt that was cut short
             if not journal.moments and not segment.capture.exists():
                 shutil.rmtree(folder)
@@ -68,11 +70,13 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
 def _clear(folder: Path) -> None:
     for name in (COUNTERS, PROFILE):
         shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / EVENTS).unlink(missing_ok=True)
+    remove_partials(folder / DESCRIPTION)
 
 
 def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *, keep_capture: bool) -> None:
     folder = segment.folder
-    (folder / COUNTERS).mkdir()
+    (folder / COUNTERS).mkdir(mode=FOLDER_MODE)
     write_counters(folder / COUNTERS, journal.moments)
     profile = _profile(segment, journal, seal_profile)
     offset_ns = segment.offset_ns
@@ -126,7 +130,7 @@ def _profile(segment: StoredSegment, journal: Journal, seal_profile: SealProfile
     folder = segment.folder / PROFILE
     if not segment.capture.exists():
         return {}
-    folder.mkdir()
+    folder.mkdir(mode=FOLDER_MODE)
     clip = journal.clip_begin_ns, journal.clip_end_ns
     try:
         facts = dict(seal_profile(segment.capture, folder, segment.boot_id, *clip))

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::bytes::Bytes;
 use super::capture::Capture;
 use super::reader::Reader;
+use crate::plain_file;
 
 const MAGIC: &[u8; 8] = b"PERFILE2";
 const MAGIC_OF_BIG_ENDIAN: &[u8; 8] = b"2ELIFREP";
@@ -48,7 +49,7 @@ pub fn read(path: &Path) -> Result<Capture, ReadError> {
             "a folder, not a file (perf record --threads and --kcore write those; record without them)";
         return Err(ReadError::Format(what.into()));
     }
-    let mut file = File::open(path)?;
+    let mut file = plain_file::open(path)?;
     let mut head = Vec::new();
     file.by_ref().take(HEADER_BYTES).read_to_end(&mut head)?;
     let mut reader = Reader::default();
@@ -134,7 +135,7 @@ impl Reader {
             )
         };
         let closed = newest_closed(path).ok_or_else(alone)?;
-        let mut other = File::open(&closed)?;
+        let mut other = plain_file::open(&closed)?;
         let mut head = Vec::new();
         other.by_ref().take(HEADER_BYTES).read_to_end(&mut head)?;
         let head = Head::parse(&head).ok_or_else(alone)?;

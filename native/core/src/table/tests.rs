@@ -26,6 +26,14 @@ fn columns() -> Vec<Column> {
     ]
 }
 
+/// The number of the operating system's error.
+fn number(result: Result<(), TableError>) -> Option<i32> {
+    match result {
+        Err(TableError::Io(error)) => error.raw_os_error(),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn what_is_written_is_read() {
     let scratch = Scratch::new("whole");
@@ -34,6 +42,8 @@ fn what_is_written_is_read() {
     let names = ["comm", "a.b c", "no such"].map(String::from);
     assert_eq!(read(&scratch.0, Some(&names)).unwrap(), columns()[1..3]);
     let empty = [("time".to_string(), Values::Int(Vec::new()))];
+    assert_eq!(number(write(&scratch.0, &empty)), Some(17), "EEXIST: nothing is written over");
+    fs::remove_file(&scratch.0).unwrap();
     write(&scratch.0, &empty).unwrap();
     assert_eq!(read(&scratch.0, None).unwrap(), empty);
 }
@@ -52,11 +62,8 @@ fn columns_that_make_no_table() {
 
 #[test]
 fn io_errors_keep_their_number() {
-    let number = |result: Result<(), TableError>| match result {
-        Err(TableError::Io(error)) => error.raw_os_error(),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(number(write(Path::new("/dev/full"), &columns())), Some(28)); // ENOSPC
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    assert_eq!(number(write_columns(full, &columns()).map_err(TableError::from)), Some(28)); // ENOSPC
     assert_eq!(number(write(Path::new("/nowhere/table"), &columns())), Some(2)); // ENOENT
     assert_eq!(number(read(Path::new("/nowhere/table"), None).map(drop)), Some(2));
     assert_eq!(number(read(Path::new("/tmp"), None).map(drop)), Some(21)); // EISDIR

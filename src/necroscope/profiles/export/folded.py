@@ -9,23 +9,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from necroscope.model.visible_text import visible_text
 from necroscope.profiles.export.stacks import stacks
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame, Side
 
-SPACE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029]+")
 COUNT_AT_END = re.compile(r" (?=\d+(\.\d*)?$)")
 
 
 def encode_folded(flame: Flame, title: Title) -> bytes:
-    """The stacks in the order of their text; `;` in a name becomes `:`, control characters a space."""
+    """The stacks in the order of their text; `;` in a name becomes `:`, what is not seen is written out."""
     window = count_lines(flame, flame.window)
     if flame.baseline is None:
         lines = [f"{line} {window[line]}\n" for line in sorted(window)]
     else:
         before = count_lines(flame, flame.baseline)
         lines = [f"{line} {before[line]} {window[line]}\n" for line in sorted(window.keys() | before.keys())]
-    return "".join(lines).encode("utf-8", "replace")
+    return "".join(lines).encode()
 
 
 def count_lines(flame: Flame, side: Side) -> Counter[str]:
@@ -40,4 +40,4 @@ def count_lines(flame: Flame, side: Side) -> Counter[str]:
 
 def clean(name: str) -> str:
     """A name that cannot be mistaken for two frames or two lines."""
-    return SPACE.sub(" ", name.replace(";", ":")).strip() or "[unknown]"
+    return " ".join(visible_text(name.replace(";", ":")).split()) or "[unknown]"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable
 
+from necroscope.model.visible_text import visible_text
 from necroscope.profiles.export.stacks import stacks
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
@@ -33,7 +34,7 @@ def encode_pprof(flame: Flame, title: Title) -> bytes:
     if period is not None:
         fields += [(PERIOD_TYPE, types[-1]), (PERIOD, period)]
     fields += [(COMMENT, strings[line]) for line in comments(flame, title)]
-    fields += [(STRING_TABLE, text.encode("utf-8", "replace")) for text in strings.numbers]
+    fields += [(STRING_TABLE, text.encode()) for text in strings.numbers]
     return gzip.compress(message(*fields), mtime=0)
 
 
@@ -65,13 +66,13 @@ def symbols(flame: Flame, strings: Strings) -> list[tuple[int, int | bytes]]:
 
 
 class Strings:
-    """The string table: each text once, the empty one first."""
+    """The string table: each text once, the empty one first. pprof prints it as it is: it is visible text."""
 
     def __init__(self) -> None:
         self.numbers = {"": 0}
 
     def __getitem__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+        return self.numbers.setdefault(visible_text(text), len(self.numbers))
 
 
 def varint(number: int) -> bytes:

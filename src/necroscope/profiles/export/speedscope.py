@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from necroscope.model.visible_text import visible_json
 from necroscope.profiles.export.stacks import stacks
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame, Side
@@ -26,7 +27,7 @@ def encode_speedscope(flame: Flame, title: Title) -> bytes:
         "shared": {"frames": [frame(label.name, label.module) for label in flame.labels]},
         "profiles": profiles,
     }
-    return json.dumps(file, separators=(",", ":")).encode()
+    return visible_json(json.dumps(file, separators=(",", ":")).encode())
 
 
 def frame(name: str, module: str) -> dict[str, str]:

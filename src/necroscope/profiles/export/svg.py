@@ -9,7 +9,6 @@ vanished is seen as well as what is new.
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from importlib.resources import files
 from itertools import accumulate
 from xml.sax.saxutils import escape, quoteattr
 
+from necroscope.model.visible_text import visible_text
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
 
@@ -30,11 +30,6 @@ CELL = 6.7  # a character of the 11 px monospace font
 # Okabe and Ito's colours that stay apart for colour-blind people, and bear black text.
 KINDS = {"kernel": "#e69f00", "user": "#56b4e9", "jit": "#2fb58c", "unknown": "#bbbbbb"}
 LESS, MORE = (63, 131, 201), (230, 134, 20)
-
-# Not allowed in XML, or able to make a name look like another one (bidirectional overrides).
-HOSTILE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +78,10 @@ def write_head(flame: Flame, title: Title, left_out: int, prefix: str) -> tuple[
     if left_out:
         notes.append(f"{left_out} frames narrower than {NARROWEST} px are left out")
     y, parts = 24, []
-    for line in textwrap.wrap(clean(title.text), 90):  # beside it stand the reset and the search
+    for line in textwrap.wrap(visible_text(title.text), 90):  # beside it stand the reset and the search
         parts.append(f'<text class="heading" x="{MARGIN}" y="{y}">{escape(line)}</text>')
         y += 20
-    for line in (line for note in notes for line in textwrap.wrap(clean(note), 170)):
+    for line in (line for note in notes for line in textwrap.wrap(visible_text(note), 170)):
         parts.append(f'<text class="note" x="{MARGIN}" y="{y}">{escape(line)}</text>')
         y += 15
     parts += legend(flame, y)
@@ -138,7 +133,7 @@ def draw(flame: Flame, title: Title, boxes: list[Box], rows: list[int]) -> list[
     largest = largest_change(flame, boxes)
     drawn: list[str] = []
     for box in boxes:
-        name = clean(flame.name(box.node)) or "[unknown]"
+        name = visible_text(flame.name(box.node)) or "[unknown]"
         kind = flame.labels[flame.label[box.node]].kind
         x, width, y = MARGIN + box.x * scale, box.weight * scale, rows[box.depth]
         if box.node == 0:
@@ -209,14 +204,9 @@ def fit(name: str, width: float) -> str:
     return f"{name[:kept]}…" if kept >= 2 else ""
 
 
-def clean(words: str) -> str:
-    """Control characters as their pictures (␛); others that would break or disguise the text as �."""
-    return HOSTILE.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\ufffd", words)
-
-
 def text(words: str) -> str:
     """Words as XML text."""
-    return escape(clean(words))
+    return escape(visible_text(words))
 
 
 @cache
