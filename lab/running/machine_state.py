@@ -31,7 +31,8 @@ UNITS = Path("/etc/systemd")
 TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 # Of these all files are looked at. Every login makes one: its name tells that it is somebody else's.
 SHORT_LIVED = tuple(
-    Path("/run", name) for name in ("necroscope", "netns", "systemd/system", "systemd/transient")
+    Path("/run", name)
+    for name in ("necroscope", "necroscope-fixes", "netns", "systemd/system", "systemd/transient")
 )
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 NAMES = ("lab-*", "necroscope*")

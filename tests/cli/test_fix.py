@@ -218,7 +218,7 @@ def test_a_pipe_is_no_plan_but_stdin_is(place: list[str | Path], tmp_path: Path)
         text = b"no plan"
         return subprocess.run(command, input=text, capture_output=True, check=False, timeout=60)
 
-    assert b"is no plain file" in run(pipe).stderr
+    assert b"not a regular file" in run(pipe).stderr
     assert b"/dev/stdin: not a plan" in run("/dev/stdin").stderr
 
 
@@ -330,7 +330,7 @@ def test_a_damaged_record_does_not_hide_the_others(
     necroscope: Run, document: Document, words: list[str | Path], place: list[str | Path], tmp_path: Path
 ) -> None:
     fix = document("fix", *words, "--apply")["fix"]
-    (tmp_path / "store/.fixes" / fix["id"] / "journal").write_bytes(b"00000000 {}\n")
+    (tmp_path / "store-fixes" / fix["id"] / "journal").write_bytes(b"00000000 {}\n")
     body = document("fix", *place, "--list")
     assert body["fixes"] == [] and "line 1 is damaged" in body["damaged"][0]["what"]
     assert "line 1 is damaged" in " ".join(necroscope("fix", *words).stdout.split())

@@ -13,13 +13,14 @@ import pytest
 from necroscope.model.plan import ByHand, Goal, Plan, Step, Treatment
 from necroscope.model.reading import Reading
 from necroscope.remedies.record.fixes import create_fix, plan_checksum
-from necroscope.remedies.record.journal import Entry, Happening, opened_journal
+from necroscope.remedies.record.fixes_folder import fixes_folder, make_fixes_folder
+from necroscope.remedies.record.journal import Entry, Happening
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from tests.cli.conftest import Document, Run
 from tests.cli.reports.html_pages import Page
 from tests.cli.test_diagnose import RESET, RESET_ID, moments
 from tests.diagnosis.scenes import ledger
-from tests.remedies.on_record import applied_fix, plan_of
+from tests.remedies.on_record import applied_fix, plan_of, put_on_record
 from tests.stored import HOST, SECOND_NS, UTC_NS, event_of, sealed_segment
 
 SECRETS = ("hunter2-in-a-line", "hunter2-in-a-unit", "hunter2-in-a-file", "AKIAIOSFODNN7EXAMPLE")
@@ -57,17 +58,16 @@ def apply_fix(store: Path, *more: Happening) -> str:
     """A fix as it is on record ten seconds before the end of the range."""
     at_ns = UTC_NS + 32 * SECOND_NS
     before = ({"text": f"DB_PASSWORD={SECRETS[2]}", "mode": "0o644"},)
-    (store / ".fixes").mkdir(mode=0o700)
+    make_fixes_folder(store)
     begun = Entry(Happening.BEGUN, at_ns, "root, pid 7", before=before, plan_sha256=plan_checksum(PLAN))
-    folder = create_fix(store, PLAN, begun)
-    with opened_journal(folder) as journal:
-        for seconds, kind in enumerate(
-            (Happening.STEP_BEGUN, Happening.STEP_DONE, *(more or (Happening.APPLIED,))), 1
-        ):
-            step = int(kind.value.startswith("step"))
-            outcome = "<b>written</b>" if kind is Happening.STEP_DONE else ""
-            journal.add(Entry(kind, at_ns + seconds * SECOND_NS, "root, pid 7", step, outcome))
-    return folder.name
+    id = create_fix(store, PLAN, begun).id
+    kinds = (Happening.STEP_BEGUN, Happening.STEP_DONE, *(more or (Happening.APPLIED,)))
+    for seconds, kind in enumerate(kinds, 1):
+        step = int(kind.value.startswith("step"))
+        outcome = "<b>written</b>" if kind is Happening.STEP_DONE else ""
+        entry = Entry(kind, at_ns + seconds * SECOND_NS, "root, pid 7", step, outcome)
+        put_on_record(store, id, entry)
+    return id
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,8 @@ def test_records_of_fixes_that_cannot_be_read_are_told(
 ) -> None:
     root = tmp_path / "store"
     shutil.copytree(store, root)
-    next(root.glob(".fixes/*/journal")).write_bytes(b"damaged\n")
+    shutil.copytree(fixes_folder(store), fixes_folder(root))
+    next(fixes_folder(root).glob("*/journal")).write_bytes(b"damaged\n")
     assert "could not be read" in blocks(document("report", "--store", root), "changes")
 
 

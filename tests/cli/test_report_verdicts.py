@@ -10,12 +10,12 @@ import pytest
 
 from necroscope.cli import verify
 from necroscope.model.plan import Goal
-from necroscope.remedies.record.fixes import fixes_folder
-from necroscope.remedies.record.journal import JOURNAL, Entry, Happening, Journal
+from necroscope.remedies.record.fixes_folder import fixes_folder
+from necroscope.remedies.record.journal import Entry, Happening
 from necroscope.remedies.record.verdicts import VERDICT
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from tests.cli.conftest import Document, Run
-from tests.remedies.on_record import applied_fix, plan_of
+from tests.remedies.on_record import applied_fix, plan_of, put_on_record
 from tests.stored import HOST, SECOND_NS, UTC_NS, moment_of, sealed_segment
 
 LEAKS, FIXED, END = 60, 90, 115  # it leaks for 30 s, after a quiet minute; 25 s are recorded after the fix
@@ -115,7 +115,7 @@ def test_a_verdict_about_a_fix_that_went_on_since_is_not_told(
     necroscope: Run, document: Document, store: Path, fix: str
 ) -> None:
     assert asked(necroscope, store, fix, "--window", "15s", "--before", "30s") == "better"
-    Journal(fixes_folder(store) / fix / JOURNAL).add(Entry(Happening.APPLIED, FIXED_NS + SECOND_NS, "a test"))
+    put_on_record(store, fix, Entry(Happening.APPLIED, FIXED_NS + SECOND_NS, "a test"))
     assert "(all that is recorded)" in said(document("report", "--store", store))[1]
 
 
@@ -147,6 +147,6 @@ def test_what_was_interrupted_is_not_kept(
 
 
 def test_where_it_cannot_be_kept_it_says_so(necroscope: Run, store: Path, fix: str) -> None:
-    (fixes_folder(store) / fix / f".{VERDICT}.partial").mkdir()  # root may write everywhere else
+    (fixes_folder(store) / fix / VERDICT).mkdir()  # root may write everywhere else
     done = necroscope("verify", fix, "--window", "15s", "--before", "30s", "--store", store)
     assert done.returncode == 0 and "not kept for the report" in done.stderr

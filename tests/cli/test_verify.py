@@ -11,12 +11,11 @@ import pytest
 
 from necroscope.cli import verify
 from necroscope.model.plan import Goal, Treatment
-from necroscope.remedies.record.fixes import fixes_folder
-from necroscope.remedies.record.journal import JOURNAL, Entry, Happening, Journal
+from necroscope.remedies.record.journal import Entry, Happening
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.sources.units import UNITS, Unit
 from tests.cli.conftest import Run
-from tests.remedies.on_record import applied_fix, plan_of
+from tests.remedies.on_record import applied_fix, plan_of, put_on_record
 from tests.stored import HOST, UTC_NS, moment_of, sealed_segment
 
 Document = Callable[..., dict[str, Any]]
@@ -117,9 +116,8 @@ def test_time_that_cannot_count_is_not_waited_for(
 
 def test_an_undone_fix_is_not_the_newest_applied(tmp_path: Path, necroscope: Run) -> None:
     fix = build(tmp_path, helped=True)
-    journal = Journal(fixes_folder(tmp_path) / fix / JOURNAL)
-    for kind in (Happening.UNDO_BEGUN, Happening.UNDONE):
-        journal.add(Entry(kind, FIXED_NS + 40 * SECOND_NS, "a test"))
+    kinds = (Happening.UNDO_BEGUN, Happening.UNDONE)
+    put_on_record(tmp_path, fix, *(Entry(kind, FIXED_NS + 40 * SECOND_NS, "a test") for kind in kinds))
     done = necroscope("verify", "--host", HOST, "--store", tmp_path)
     assert done.returncode == 2
     assert "knows no fix" in done.stderr and "--at T" in done.stderr

@@ -108,4 +108,4 @@ def test_nobody_can_hold_up_a_fix_by_a_lock_on_the_root(machine: Container) -> N
         timeout_seconds=120,
     )
     assert ": applied" in done.stdout, done.stderr
-    assert machine.run(["stat", "-c", "%a %U", "/run/necroscope"]).stdout == "700 root\n"
+    assert machine.run(["stat", "-c", "%a %U", "/run/necroscope-fixes"]).stdout == "700 root\n"

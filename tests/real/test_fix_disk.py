@@ -9,7 +9,8 @@ import pytest
 
 from lab.faults.small_disks import SmallDisk, small_disk, why_not
 from necroscope.errors import ChangeError, StoreError
-from necroscope.remedies.record.fixes import fixes_folder, read_fixes
+from necroscope.remedies.record.fixes import read_fixes
+from necroscope.remedies.record.fixes_folder import fixes_folder
 from necroscope.remedies.transaction.apply import apply, continue_fix
 from necroscope.remedies.transaction.carrying_out import Site
 from necroscope.remedies.transaction.undo import undo

@@ -17,7 +17,8 @@ from necroscope.cli.main import main
 from necroscope.errors import FixHeldError, RefusedError
 from necroscope.model.fix import Fix, FixState
 from necroscope.remedies.planning.plan_document import plan_text
-from necroscope.remedies.record.fixes import fixes_folder, read_fixes
+from necroscope.remedies.record.fixes import read_fixes
+from necroscope.remedies.record.fixes_folder import fixes_folder
 from necroscope.remedies.transaction.apply import apply, continue_fix
 from necroscope.remedies.transaction.carrying_out import Site
 from necroscope.remedies.transaction.undo import undo

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from necroscope.model.plan import Goal, Plan, Treatment
-from necroscope.remedies.record.fixes import create_fix, fixes_folder, plan_checksum
-from necroscope.remedies.record.journal import JOURNAL, Entry, Happening, Journal
+from necroscope.remedies.record.fixes import create_fix, plan_checksum
+from necroscope.remedies.record.fixes_folder import make_fixes_folder, opened_fixes
+from necroscope.remedies.record.journal import Entry, Happening, opened_journal
 
 
 def plan_of(
@@ -29,9 +30,15 @@ def plan_of(
 
 def applied_fix(store: Path, plan: Plan, begun_ns: int, ended_ns: int) -> str:
     """The id of a fix that was applied between two moments."""
-    fixes_folder(store).mkdir(parents=True, exist_ok=True)
-    folder = create_fix(
-        store, plan, Entry(Happening.BEGUN, begun_ns, "a test", plan_sha256=plan_checksum(plan))
-    )
-    Journal(folder / JOURNAL).add(Entry(Happening.APPLIED, ended_ns, "a test"))
-    return folder.name
+    make_fixes_folder(store)
+    begun = Entry(Happening.BEGUN, begun_ns, "a test", plan_sha256=plan_checksum(plan))
+    id = create_fix(store, plan, begun).id
+    put_on_record(store, id, Entry(Happening.APPLIED, ended_ns, "a test"))
+    return id
+
+
+def put_on_record(store: Path, id: str, *entries: Entry) -> None:
+    """Add lines to the journal of a fix."""
+    with opened_fixes(store) as fixes, fixes.inside(id) as folder, opened_journal(folder) as journal:
+        for entry in entries:
+            journal.add(entry)

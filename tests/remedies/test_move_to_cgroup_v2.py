@@ -26,7 +26,9 @@ def test_the_exact_parameter_and_how_to_see_that_it_worked(tmp_path: Path) -> No
 
 def test_a_node_is_drained_and_kubelet_has_no_such_setting(tmp_path: Path) -> None:
     part = plan_move_to_cgroup_v2(build(tmp_path, V1, {**MEMORY, **KUBELET}), "")
-    assert any(line.startswith("kubectl drain node ") for line in part.by_hand[0].commands)
+    assert any(
+        line.startswith("kubectl drain ") and line.endswith(" -- node") for line in part.by_hand[0].commands
+    )
     assert "cgroupVersion" in part.warnings[0]
 
 

@@ -159,8 +159,8 @@ def test_a_node_is_cordoned_by_its_operator_and_never_by_us(
     part = plan_purge_zombies(Host(), subject)
     cordon, *others = part.by_hand
     assert cordon.commands == (
-        "kubectl cordon node-17  # before the steps",
-        "kubectl uncordon node-17  # after them",
+        "kubectl cordon -- node-17  # before the steps",
+        "kubectl uncordon -- node-17  # after them",
     )
     assert part.steps == alone.steps
     assert not any("kubectl" in command for one in (*others, *alone.by_hand) for command in one.commands)

@@ -44,17 +44,17 @@ def test_a_node_is_drained_before_and_comes_back_after(tmp_path: Path) -> None:
     advice, reserve = plan_reboot(host, "").by_hand
     words = [line.split("  #")[0] for line in advice.commands]
     assert words == [
-        "kubectl get node node-17",
-        "kubectl drain node-17 --ignore-daemonsets --delete-emptydir-data",
+        "kubectl get node -- node-17",
+        "kubectl drain --ignore-daemonsets --delete-emptydir-data -- node-17",
         "systemctl reboot",
-        "kubectl uncordon node-17",
+        "kubectl uncordon -- node-17",
     ]
     assert "pods" in advice.cost
     assert reserve.commands[1:] == (
-        "kubectl taint node node-17 necroscope.dev/repro=:NoSchedule",
-        "kubectl label node node-17 necroscope.dev/pool=repro",
-        "kubectl taint node node-17 necroscope.dev/repro-  # to give it back",
-        "kubectl label node node-17 necroscope.dev/pool-",
+        "kubectl taint node -- node-17 necroscope.dev/repro=:NoSchedule",
+        "kubectl label node -- node-17 necroscope.dev/pool=repro",
+        "kubectl taint node -- node-17 necroscope.dev/repro-  # to give it back",
+        "kubectl label node -- node-17 necroscope.dev/pool-",
     )
 
 
@@ -63,7 +63,8 @@ def test_in_a_pod_the_node_is_called_as_the_cluster_calls_it(
 ) -> None:
     monkeypatch.setenv("NODE_NAME", "ip-10-0-0-7.ec2.internal")
     advice, _ = plan_reboot(Host(), "").by_hand
-    assert advice.commands[0].startswith("kubectl drain ip-10-0-0-7.ec2.internal "), "no need to ask"
+    assert advice.commands[0].startswith("kubectl drain "), "no need to ask"
+    assert advice.commands[0].endswith(" -- ip-10-0-0-7.ec2.internal")
     assert node_name(machine(tmp_path)) == "", "a tree on disk is another machine"
 
 

@@ -15,7 +15,7 @@ from unittest.mock import patch
 from necroscope.errors import UsageError
 from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Goal, Plan, Step, Treatment
-from necroscope.recording.durable import write_durably
+from necroscope.recording.durable import remove_partials, write_durably
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.catalog import ALL_REMEDIES
@@ -24,12 +24,19 @@ from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
 
 REMEDY = "tend-tree"
+LIMIT = "/etc/systemd/system/a.service.d/50-necroscope-limit.conf"
+WANTED = "/etc/systemd/system/a.target.wants/a.service"
 NEW_TEXT = "[Unit]\nStartLimitBurst=5\n"
 
 
 def make_tree(root: Path) -> Path:
     """An image with what the remedy changes, and with what it must not touch."""
     (root / "etc/wants").mkdir(parents=True)
+    (root / "etc/systemd/system/a.target.wants").mkdir(parents=True)
+    (root / LIMIT.lstrip("/")).parent.mkdir()
+    (root / LIMIT.lstrip("/")).write_text("# old\n")
+    (root / LIMIT.lstrip("/")).chmod(0o640)
+    (root / WANTED.lstrip("/")).symlink_to("../a.service")
     (root / "etc/hostname").write_text("image-1\n")
     (root / "etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")
     (root / "etc/limit.conf").write_text("old\n")
@@ -69,8 +76,19 @@ def step(action: str, target: str, value: str) -> Step:
 def tree_remedy() -> Iterator[None]:
     """The remedy and its actions are there like all others."""
     actions = {action.id: action for action in (PUT_TEXT, PUT_LINK, DROP_LINK, BREAK)}
-    with patch.dict(ALL_ACTIONS, actions), patch.dict(ALL_REMEDIES, {REMEDY: Remedy(REMEDY, _plan)}):
+    steps = dict.fromkeys((*actions, "write-file", "remove-links", "make-link"), _any_step)
+    remedy = Remedy(REMEDY, _plan, steps)
+    with patch.dict(ALL_ACTIONS, actions), patch.dict(ALL_REMEDIES, {REMEDY: remedy}):
         yield
+
+
+def _any_step(_host: Host, _subject: str, _step: Step, _before: State) -> str:
+    """What the actions allow is enough here."""
+    return ""
+
+
+def _ours(_host: Host, _step: Step, _before: State) -> str:
+    return ""
 
 
 def _plan(host: Host, subject: str) -> Part:
@@ -89,10 +107,10 @@ def _plan(host: Host, subject: str) -> Part:
         steps = []
     if subject == "real":
         steps = [
-            step("write-file", "/etc/limit.conf", NEW_TEXT),
-            step("remove-links", "a.service", "/etc/wants/a.service -> ../a.service"),
+            step("write-file", LIMIT, NEW_TEXT),
+            step("remove-links", "a.service", f"{WANTED} -> ../a.service"),
             step("make-link", "/etc/systemd/system/a.service", "/dev/null"),
-            step("write-file", "/etc/systemd/system/b.service.d/50-limit.conf", NEW_TEXT),
+            step("write-file", "/etc/systemd/system/b.service.d/50-necroscope-limit.conf", NEW_TEXT),
         ]
     return Part(
         steps=tuple(steps),
@@ -133,8 +151,7 @@ def _text_back(host: Host, step: Step, before: State) -> None:
         path.chmod(int(before["mode"], 8))
     else:
         path.unlink(missing_ok=True)
-    # What `write_durably` leaves when it is killed.
-    path.with_name(f".{path.name}.partial").unlink(missing_ok=True)
+    remove_partials(path)  # left by a kill
 
 
 def _text_not_back(host: Host, step: Step, before: State) -> str:
@@ -181,9 +198,9 @@ def _break(host: Host, step: Step) -> str:
     return "it worked"
 
 
-PUT_TEXT = Action("put-text", _look_at_text, _put_text, _text_amiss, _text_back, _text_not_back)
-PUT_LINK = Action("put-link", _look_at_link, _put_link, _link_amiss, _link_back, _link_not_back)
-DROP_LINK = Action("drop-link", _look_at_link, _drop_link, _link_amiss, _link_back, _link_not_back)
+PUT_TEXT = Action("put-text", _look_at_text, _put_text, _text_amiss, _text_back, _text_not_back, _ours)
+PUT_LINK = Action("put-link", _look_at_link, _put_link, _link_amiss, _link_back, _link_not_back, _ours)
+DROP_LINK = Action("drop-link", _look_at_link, _drop_link, _link_amiss, _link_back, _link_not_back, _ours)
 BREAK = Action(
     "break",
     lambda _host, _step: {},
@@ -191,4 +208,5 @@ BREAK = Action(
     lambda host, _step: "" if _place(host, "/etc/whole").exists() else "it is broken",
     lambda _host, _step, _before: None,
     lambda _host, _step, _before: "",
+    _ours,
 )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from necroscope.model import remedy_ids as ids
+from necroscope.model.fix import State
+from necroscope.model.plan import Step
+from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.remedies.units.assumptions import file_assumptions
-from necroscope.remedies.units.drop_ins import drop_in_path
+from necroscope.remedies.units.drop_ins import drop_in_path, is_drop_in, why_not_settings
 from necroscope.remedies.units.steps import file_step
 from necroscope.remedies.units.subject import SubjectUnit, find_unit
 from necroscope.sources.host import Host
 
+STEM = "necroscope-clean"
 # Written pages are let go, dirty ones are not: hence the sync. The unit's name is an argument, since it may
 # hold a backslash. The kernel repeats a force_empty by itself; on v2 it is asked for all that is charged,
 # more than can be had, which it answers with an error.
@@ -41,18 +46,24 @@ def plan_clean_before_removal(host: Host, subject: str) -> Part:
     `purge-zombies`.
     """
     unit = find_unit(host, subject)
+    assumptions = tuple(file_assumptions(host, unit))
     if reason := _why_not(unit):
-        return Part(assumptions=tuple(file_assumptions(host, unit)), seen=(f"{unit.name} {reason}",))
-    path = drop_in_path(host, unit, "necroscope-clean", ())
+        return Part(assumptions=assumptions, seen=(f"{unit.name} {reason}",), subject=unit.name)
+    path = drop_in_path(host, unit, STEM, ())
     step = file_step(
         host,
         path,
-        f"[Service]\nExecStopPost=-+/bin/sh -c '{_escaped(SCRIPT)}' sh %n\n",
+        f"[Service]\nExecStopPost={_command()}\n",
         "a removed cgroup is held by the page cache that it has left: it is emptied while it is still there",
         "where sync takes longer than its TimeoutStopSec=, systemd counts the stop as failed",
     )
     cost = "each stop waits for a sync of all disks, and what it had cached is read from disk the next time"
-    return Part(steps=(replace(step, cost=cost),), assumptions=tuple(file_assumptions(host, unit)))
+    return Part(steps=(replace(step, cost=cost),), assumptions=assumptions, subject=unit.name)
+
+
+def _command() -> str:
+    """What is run. A record of another release, with another command, is refused."""
+    return f"-+/bin/sh -c '{_escaped(SCRIPT)}' sh %n"
 
 
 def _escaped(script: str) -> str:
@@ -65,9 +76,17 @@ def _why_not(unit: SubjectUnit) -> str:
         return "is no service with a file of its own, and runs nothing when it stops"
     if unit.state.startswith("masked"):
         return "is masked, and leaves no cgroups"
-    if any("necroscope-clean.conf" in path for path in unit.file.drop_ins):
+    if any(f"{STEM}.conf" in path for path in unit.file.drop_ins):
         return "has its memory cgroup emptied already"
     return ""
 
 
-CLEAN_BEFORE_REMOVAL = Remedy(ids.CLEAN_BEFORE_REMOVAL, plan_clean_before_removal)
+def _why_not_planned(_host: Host, subject: str, step: Step, before: State) -> str:
+    if not is_drop_in(step.target, subject, STEM):
+        return f"{step.target} is not the drop-in that cleans up after {subject}"
+    return why_not_settings(step, before, {"Service.ExecStopPost": re.compile(re.escape(_command()))})
+
+
+CLEAN_BEFORE_REMOVAL = Remedy(
+    ids.CLEAN_BEFORE_REMOVAL, plan_clean_before_removal, {WRITE_FILE.id: _why_not_planned}
+)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from necroscope.model import remedy_ids as ids
+from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.make_link import MAKE_LINK
+from necroscope.remedies.actions.remove_links import REMOVE_LINKS, links_of
+from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_UNDONE
 from necroscope.remedies.actions.stop_unit import STOP_UNIT
 from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.advice.package_removal import advise_removal
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.remedies.units.assumptions import unit_assumptions
-from necroscope.remedies.units.enabling_links import find_links
+from necroscope.remedies.units.drop_ins import texts_of, why_not_settings, why_not_text
+from necroscope.remedies.units.enabling_links import find_links, names_by_links
 from necroscope.remedies.units.needing import who_need
 from necroscope.remedies.units.starters import find_starters, find_triggers
 from necroscope.remedies.units.steps import (
-    PRESETS,
     file_step,
     mask_step,
     start_when_undone_step,
@@ -29,10 +35,12 @@ from necroscope.sources.systemd.stop_effects import StopEffects
 from necroscope.sources.systemd.unit_activity import read_outdated
 from necroscope.sources.systemd.unit_names import parse_unit_name
 from necroscope.sources.systemd.unit_settings import words_of
-from necroscope.sources.systemd.unit_tree import PERSISTENT, SEARCH_PATH
+from necroscope.sources.systemd.unit_tree import PERSISTENT, PRESETS, SEARCH_PATH
 
 OFF = "zz-necroscope-off.conf"
 # The root folder is always there, so this never holds.
+PRESET_PREFIXES = ("", "00-")
+ANY_CONDITION = re.compile(r".*")
 OFF_TEXT = "# The unit is switched off: this condition never holds.\n[Unit]\nConditionPathExists=!/\n"
 
 
@@ -65,6 +73,7 @@ def plan_disable_unit(host: Host, subject: str) -> Part:
         warnings=(*stop_warnings(unit.name, effects), *_warnings(unit, steps), *_loaded_along(host, steps)),
         vital=(*vital_effects(effects), *vital_reasons(host, vital)),
         seen=(_seen(unit, steps),),
+        subject=unit.name,
     )
 
 
@@ -167,15 +176,19 @@ def _preset_step(host: Host, unit: SubjectUnit) -> Step | None:
     if unit.file is None or unit.file.preset != "enabled" or "@" in unit.name:
         return None
     rule = unit.file.preset_rule or "no preset file names it, and systemd then enables it"
-    name = f"00-necroscope-{unit.name}.preset"
+    name = _preset_name(unit.name)
     decides = unit.file.preset_rule.partition(": ")[0].rpartition("/")[2]
     return file_step(
         host,
         # The first file by name counts.
-        f"{PRESETS}/{f'00-{name}' if decides and decides < name else name}",
+        f"{PRESETS}/{PRESET_PREFIXES[bool(decides and decides < name)]}{name}",
         f"disable {unit.name}\n",
         f"a machine that boots this image for the first time would enable it again: {rule}",
     )
+
+
+def _preset_name(unit: str) -> str:
+    return f"00-necroscope-{unit}.preset"
 
 
 def _warnings(unit: SubjectUnit, steps: tuple[Step, ...]) -> list[str]:
@@ -208,4 +221,49 @@ def _seen(unit: SubjectUnit, steps: tuple[Step, ...]) -> str:
     return f"{unit.name} is {unit.state}{now}{end}"
 
 
-DISABLE_UNIT = Remedy(ids.DISABLE_UNIT, plan_disable_unit)
+def _why_not_written(_host: Host, subject: str, step: Step, before: State) -> str:
+    if step.target == f"{PERSISTENT}/{subject}.d/{OFF}":
+        return why_not_settings(step, before, {"Unit.ConditionPathExists": ANY_CONDITION})
+    if step.target in [f"{PRESETS}/{prefix}{_preset_name(subject)}" for prefix in PRESET_PREFIXES]:
+        return why_not_text(step, before) or _why_not_preset(subject, texts_of(step, before))
+    return f"{step.target} does not switch off {subject}"
+
+
+def _why_not_preset(subject: str, texts: Sequence[str]) -> str:
+    lines = [line for text in texts for line in text.split("\n") if line and not line.startswith("#")]
+    strange = [line for line in lines if line != f"disable {subject}"]
+    return f"a preset of ours does not say {strange[0][:80]!r}" if strange else ""
+
+
+def _why_not_unlinked(host: Host, subject: str, step: Step, _before: State) -> str:
+    links = links_of(step)
+    names = names_by_links(host, subject, links)
+    if others := [path for path in links if path.rpartition("/")[2] not in names]:
+        return f"{others[0]} does not enable {subject}"
+    return "" if step.target == subject else f"{step.target} is not {subject}"
+
+
+def _why_not_masked(_host: Host, subject: str, step: Step, _before: State) -> str:
+    return "" if step.target == f"{PERSISTENT}/{subject}" else f"{step.target} is not the mask of {subject}"
+
+
+def _why_not_stopped(_host: Host, subject: str, step: Step, _before: State) -> str:
+    return "" if step.target == subject else f"{step.target} is not {subject}"
+
+
+def _why_not_restarted(_host: Host, subject: str, step: Step, _before: State) -> str:
+    is_planned = (step.target, step.value) == (subject, WHEN_UNDONE)
+    return "" if is_planned else f"{step.target} is not restarted {step.value}"
+
+
+DISABLE_UNIT = Remedy(
+    ids.DISABLE_UNIT,
+    plan_disable_unit,
+    {
+        RESTART_UNIT.id: _why_not_restarted,
+        WRITE_FILE.id: _why_not_written,
+        STOP_UNIT.id: _why_not_stopped,
+        REMOVE_LINKS.id: _why_not_unlinked,
+        MAKE_LINK.id: _why_not_masked,
+    },
+)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 
 from necroscope.model import remedy_ids as ids
+from necroscope.model.fix import State
 from necroscope.model.plan import Step
+from necroscope.model.shell_command import shell_command
+from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.remedies.units.assumptions import file_assumptions
-from necroscope.remedies.units.drop_ins import drop_in_path
+from necroscope.remedies.units.drop_ins import drop_in_path, is_drop_in, why_not_settings
 from necroscope.remedies.units.restart_settings import RestartSettings, read_restart_settings
 from necroscope.remedies.units.steps import file_step
 from necroscope.remedies.units.subject import SubjectUnit, find_unit
@@ -19,7 +23,18 @@ from necroscope.sources.systemd.unit_files import systemd_version
 STARTS = 5  # as many as systemd allows by default, in 10 s
 # A crash within a minute of its start counts as part of a loop.
 RUN_SECONDS = 60
+STEM = "necroscope-limit"
 KEYS = ("StartLimitIntervalSec", "StartLimitInterval", "StartLimitBurst", "StartLimitAction")
+SPAN, NUMBER = re.compile(r"[0-9a-z. ]*", re.ASCII), re.compile(r"\d*", re.ASCII)
+# What such a drop-in may set, ours or one that somebody has adapted.
+ALLOWED = {
+    "Unit.StartLimitIntervalSec": SPAN,
+    "Unit.StartLimitInterval": SPAN,
+    "Unit.StartLimitBurst": NUMBER,
+    "Unit.StartLimitAction": re.compile(r"none"),
+    "Service.StartLimitInterval": SPAN,
+    "Service.StartLimitBurst": NUMBER,
+}
 # Before this release the settings stood in [Service], and the interval had a shorter name.
 IN_UNIT_SECTION = 230
 
@@ -40,7 +55,8 @@ def plan_limit_crash_loop(host: Host, subject: str) -> Part:
     unit = find_unit(host, subject)
     restarts = read_restart_settings(host, unit)
     if reason := _why_not(unit, restarts):
-        return Part(assumptions=tuple(file_assumptions(host, unit)), seen=(f"{unit.name} {reason}",))
+        assumptions = tuple(file_assumptions(host, unit))
+        return Part(assumptions=assumptions, seen=(f"{unit.name} {reason}",), subject=unit.name)
     warnings = [
         f"{name} is started once {unit.name} is given up (OnFailure=)" for name in restarts.on_failure
     ]
@@ -50,6 +66,7 @@ def plan_limit_crash_loop(host: Host, subject: str) -> Part:
         warnings=tuple(warnings),
         vital=vital_reasons(host, (unit.name,)),  # once it is given up, it is off
         seen=(f"{unit.name}: {_limit(restarts)}",),
+        subject=unit.name,
     )
 
 
@@ -94,10 +111,16 @@ def _step(host: Host, unit: SubjectUnit, restarts: RestartSettings) -> Step:
         why += f"; its StartLimitAction={restarts.limit_action} would then act on the whole machine"
     risk = (
         f"after {STARTS} failures in that time it is failed and not started again, by nobody, until"
-        f" `systemctl reset-failed {unit.name}`"
+        f" `{shell_command(['systemctl', 'reset-failed'], [unit.name])}`"
     )
-    path = drop_in_path(host, unit, "necroscope-limit", KEYS)
+    path = drop_in_path(host, unit, STEM, KEYS)
     return file_step(host, path, "\n".join([*lines, ""]), why, risk)
 
 
-LIMIT_CRASH_LOOP = Remedy(ids.LIMIT_CRASH_LOOP, plan_limit_crash_loop)
+def _why_not_planned(_host: Host, subject: str, step: Step, before: State) -> str:
+    if not is_drop_in(step.target, subject, STEM):
+        return f"{step.target} is not the drop-in that limits the restarts of {subject}"
+    return why_not_settings(step, before, ALLOWED)
+
+
+LIMIT_CRASH_LOOP = Remedy(ids.LIMIT_CRASH_LOOP, plan_limit_crash_loop, {WRITE_FILE.id: _why_not_planned})

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from necroscope.errors import CannotLookError, RefusedError, UsageError
 from necroscope.model import remedy_ids as ids
+from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Step
+from necroscope.model.shell_command import shell_command
+from necroscope.remedies.actions.restart_unit import RESTART_UNIT
 from necroscope.remedies.actions.set_affinity import SET_AFFINITY
+from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.remedy import Part, Remedy
-from necroscope.remedies.units.irqbalance import leave_alone
+from necroscope.remedies.units.irqbalance import UNIT, leave_alone, why_not_left_alone
 from necroscope.sources.host import MOST_CORES, Host
 from necroscope.sources.interrupt_affinity import (
     InterruptAffinity,
@@ -126,12 +130,12 @@ def _step(each: _Served, core: int, to: int) -> Step:
         action=SET_AFFINITY.id,
         target=each.target,
         value=str(to),
-        command=f"echo {to} >{file}",
+        command=shell_command(["echo", str(to)], into=file),
         why=f"{each.queue.name} is served by core {core}, where it has to wait. This is a stop-gap: what"
         " helps is to end what keeps the core busy",
         risk=f"what keeps core {core} busy may come to core {to}",
         cost=f"core {to} serves this queue as well",
-        undo=f"echo {format_core_list(each.affinity.allowed)} >{file}",
+        undo=shell_command(["echo", format_core_list(each.affinity.allowed)], into=file),
     )
 
 
@@ -162,4 +166,26 @@ def _seen(core: int, there: Sequence[_Served]) -> str:
     return f"core {core} serves {', '.join(each.queue.name for each in there)}"
 
 
-MOVE_INTERRUPTS = Remedy(ids.MOVE_INTERRUPTS, plan_move_interrupts)
+def _why_not_moved(_host: Host, subject: str, step: Step, _before: State) -> str:
+    if step.value.isdecimal() and step.value != subject:
+        return ""
+    return f"interrupts of core {subject} are not moved to {step.value[:80]}"
+
+
+def _why_not_restarted(_host: Host, _subject: str, step: Step, _before: State) -> str:
+    return "" if step.target == UNIT else f"{step.target} is not {UNIT}"
+
+
+def _why_not_written(host: Host, _subject: str, step: Step, before: State) -> str:
+    return why_not_left_alone(host, step, before)
+
+
+MOVE_INTERRUPTS = Remedy(
+    ids.MOVE_INTERRUPTS,
+    plan_move_interrupts,
+    {
+        SET_AFFINITY.id: _why_not_moved,
+        RESTART_UNIT.id: _why_not_restarted,
+        WRITE_FILE.id: _why_not_written,
+    },
+)

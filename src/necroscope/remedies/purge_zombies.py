@@ -9,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.model import remedy_ids as ids
 from necroscope.model.amounts import bytes_text
+from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Step
+from necroscope.model.shell_command import shell_command
+from necroscope.remedies.actions import force_empty, reclaim
 from necroscope.remedies.actions.drop_caches import DROP_CACHES
-from necroscope.remedies.actions.force_empty import FILE as FORCE_EMPTY_FILE
+from necroscope.remedies.actions.drop_caches import TARGET as DROP_CACHES_FILE
+from necroscope.remedies.actions.drop_caches import VALUES as CACHES
 from necroscope.remedies.actions.force_empty import FORCE_EMPTY
-from necroscope.remedies.actions.reclaim import FILE as RECLAIM_FILE
 from necroscope.remedies.actions.reclaim import RECLAIM
 from necroscope.remedies.advice.kubernetes_node import advise_cordon
 from necroscope.remedies.purging.bounds import most_below, most_by_page_cache, too_few_to_drop
@@ -36,8 +39,7 @@ from necroscope.sources.host import Host
 from necroscope.sources.memory_cgroups import HierarchyCount
 
 ROOT = "/"
-DROP_CACHES_FILE = "/proc/sys/vm/drop_caches"
-TELL = {1: FORCE_EMPTY_FILE, 2: RECLAIM_FILE}
+TELL = {1: force_empty.FILE, 2: reclaim.FILE}
 SYNC_RISK = "sync may take long on a slow or hung disk"
 NO_UNDO = "nothing has to be taken back: what is needed is read again"
 
@@ -149,13 +151,14 @@ def _step(host: Host, hierarchy: Hierarchy, cgroup: str) -> Step:
 
 def _tell(host: Host, hierarchy: Hierarchy, path: str) -> Step:
     folder = f"{hierarchy.mount}{path}"
+    file = f"{folder}/{TELL[hierarchy.version]}"
     is_first = hierarchy.version == 1
     swapped = "; memory of its processes may go to swap" if has_swap(host) else ""
     return Step(
         action=FORCE_EMPTY.id if is_first else RECLAIM.id,
         target=folder,
-        value="0" if is_first else "in portions",
-        command=f"sync; echo {'0' if is_first else '1G'} > {folder}/{TELL[hierarchy.version]}",
+        value=force_empty.VALUE if is_first else reclaim.VALUE,
+        command=f"sync; {shell_command(['echo', '0' if is_first else '1G'], into=file)}",
         why="page cache may hold removed children of this cgroup; left out where it holds none by then",
         risk=f"what runs there is slower until its files are read again{swapped}; {SYNC_RISK}",
         cost="the page cache of all that lives there, and a core while it is reclaimed",
@@ -170,8 +173,8 @@ def _drop_caches(host: Host) -> Step:
     return Step(
         action=DROP_CACHES.id,
         target=DROP_CACHES_FILE,
-        value="3" if slab else "1",
-        command=f"sync; echo {'3' if slab else '1'} > {DROP_CACHES_FILE}",
+        value=CACHES[slab],
+        command=f"sync; {shell_command(['echo', '3' if slab else '1'], into=DROP_CACHES_FILE)}",
         why=f"page cache{also} may hold removed cgroups whose parent is the root or not known; left out where"
         " few are left by then, or it would free next to none",
         risk=f"every program on the node is slower until its files are in memory again; {SYNC_RISK}",
@@ -227,4 +230,17 @@ def _left_out(host: Host, zombies: int, holding: Holding, told: Sequence[str]) -
             yield f"{parent.cgroup} is left alone: its page cache holds at most {most:,} zombies"
 
 
-PURGE_ZOMBIES = Remedy(ids.PURGE_ZOMBIES, plan_purge_zombies)
+def _why_not_told(_host: Host, subject: str, step: Step, _before: State) -> str:
+    is_named = any(step.target.endswith(cgroup) for cgroup in subject.split() if cgroup != ROOT)
+    return "" if is_named else f"{step.target} is none of {subject}"
+
+
+def _why_not_dropped(_host: Host, subject: str, _step: Step, _before: State) -> str:
+    return "" if ROOT in subject.split() else f"the caches of the machine are none of {subject}"
+
+
+PURGE_ZOMBIES = Remedy(
+    ids.PURGE_ZOMBIES,
+    plan_purge_zombies,
+    {FORCE_EMPTY.id: _why_not_told, RECLAIM.id: _why_not_told, DROP_CACHES.id: _why_not_dropped},
+)

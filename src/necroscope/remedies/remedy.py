@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
+from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, ByHand, Step
 from necroscope.sources.host import Host
 
@@ -23,6 +24,11 @@ class Part:
     subject: str = ""  # what it chose itself to be for: planned for that, it is the same in a minute
 
 
+# Of a host, a subject, a step and the state before it: empty if the remedy could have planned this step for
+# the subject and met this state, else why not. What holds for all steps of a kind is in Action.why_not_ours.
+WhyNotPlanned = Callable[[Host, str, Step, State], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """A remedy: its id, and the function that plans it for a subject. It changes nothing.
@@ -34,6 +40,7 @@ class Remedy:
 
     id: str
     plan: Callable[[Host, str], Part]
+    steps: Mapping[str, WhyNotPlanned] = field(default_factory=dict)  # by action; it has no others
 
     @property
     def doc(self) -> str:

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.errors import HostChangedError
-from necroscope.model.plan import Assumption, Plan, Treatment
+from necroscope.errors import HostChangedError, PlanError
+from necroscope.model.plan import Assumption, Goal, Plan, Treatment
+from necroscope.remedies.planning.goals import OWN, why_not_goal
+from necroscope.remedies.planning.make_plan import make_plan
 from necroscope.remedies.planning.plan_check import is_of_host, refuse_if_changed
+from necroscope.remedies.planning.plan_document import parse_plan, plan_text
 from necroscope.sources.host import Host
-from tests.remedies.trees import plan_for, step
+from tests.remedies.on_record import plan_of
+from tests.remedies.trees import REMEDY, plan_for, step
 
 
 def refused(plan: Plan, image: Path) -> str:
@@ -81,6 +85,45 @@ def test_another_order_is_refused(image: Path) -> None:
 def test_a_dropped_assumption_is_refused(image: Path) -> None:
     what = refused(replace(plan_for(image), assumptions=(Assumption("kernel", "6.1"),)), image)
     assert "kernel: was 6.1, is nothing" in what and "/etc/other: was nothing, is " in what
+
+
+@pytest.mark.parametrize(
+    ("before", "goals"),
+    [
+        ("zombies", ()),
+        ("zombies", (Goal("reclaim", ""),)),
+        ("zombies", (Goal("zombies", ""), Goal("zombies", ""))),
+        ("nic-resets, zombies", (Goal("zombies", ""), Goal("unit-runs", "ecs.service"))),
+    ],
+)
+def test_goals_that_the_treatments_do_not_have_or_do_not_lack_are_refused(
+    image: Path, monkeypatch: pytest.MonkeyPatch, before: str, goals: tuple[Goal, ...]
+) -> None:
+    """Whoever edits a plan cannot choose by what `verify` judges, and leave out what the remedy is for."""
+    monkeypatch.setitem(OWN, REMEDY, "zombies")
+    wanted = [Goal(quantity, "") for quantity in before.split(", ")]
+    plan = make_plan(Host(image), [Treatment(REMEDY, "")], (), wanted)
+    assert refuse_if_changed(plan, Host(image)) == plan
+    assert "goals: was " in refused(replace(plan, goals=goals), image)
+
+
+@pytest.mark.parametrize(
+    ("treated", "goal", "why"),
+    [
+        ("", Goal("happiness", ""), "there is no quantity 'happiness'"),
+        ("a.service", Goal("unit-runs", "b.service"), "'b.service' is not what is treated"),
+        ("a.service", Goal("zombies", "a.service"), "'a.service' is not what is treated"),
+        ("a.service", Goal("unit-restarts", "a.service"), ""),
+    ],
+)
+def test_a_plan_file_has_only_goals_that_its_treatments_can_have(treated: str, goal: Goal, why: str) -> None:
+    plan = plan_of([goal], [Treatment("disable-unit", treated)])
+    assert why_not_goal(goal, plan.treatments) == why
+    if not why:
+        assert parse_plan(plan_text(plan).encode()) == plan
+        return
+    with pytest.raises(PlanError, match=rf"goals\[0\]: {why}"):
+        parse_plan(plan_text(plan).encode())
 
 
 def test_a_subject_that_is_gone_is_refused(image: Path) -> None:

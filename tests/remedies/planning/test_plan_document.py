@@ -16,6 +16,7 @@ from necroscope.model.plan import Plan
 from necroscope.remedies.catalog import ALL_REMEDIES
 from necroscope.remedies.planning import plan_document as module
 from necroscope.remedies.planning.plan_document import parse_plan, plan_document, plan_text, read_plan
+from necroscope.remedies.verification.quantities import OF_UNITS, QUANTITIES
 
 TEXTS = ["", "ecs.service", "a\nb\t\x1b[31m", "über ☃ \U0001f9df", '"\\', "\udcff not UTF-8", "x" * 5000]
 
@@ -33,6 +34,9 @@ def random_plan(chance: random.Random) -> Plan:
     plan: Plan = random_value(Plan, chance)
     for treatment in plan.treatments:
         object.__setattr__(treatment, "remedy", chance.choice([*ALL_REMEDIES]))
+    for goal in plan.goals:
+        object.__setattr__(goal, "quantity", chance.choice([*QUANTITIES.keys() - OF_UNITS]))
+        object.__setattr__(goal, "subject", "")
     return plan
 
 
@@ -117,5 +121,5 @@ def test_a_file_that_cannot_be_read_or_is_too_large_is_named(tmp_path: Path) -> 
     with pytest.raises(PlanError, match=r"nowhere\.json: No such file"):
         read_plan(tmp_path / "nowhere.json")
     (tmp_path / "large.json").write_bytes(b" " * (module.LARGEST_FILE_BYTES + 1))
-    with pytest.raises(PlanError, match=r"large\.json is too large"):
+    with pytest.raises(PlanError, match=r"large\.json: larger than"):
         read_plan(tmp_path / "large.json")

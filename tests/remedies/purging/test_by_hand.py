@@ -44,18 +44,22 @@ def holder(
 
 def test_a_tmpfs_file_is_removed_by_its_quoted_name(host: Host) -> None:
     (advice,) = advise(host, holding(holder(HolderKind.TMPFS_FILE, "/dev/shm/a b")), (), ZOMBIES)
-    assert advice.commands == ("rm '/dev/shm/a b'",)
+    assert advice.commands == ("rm -- '/dev/shm/a b'",)
     assert "/pods" in advice.why and "at most 200 zombies" in advice.why and "lost" in advice.cost
 
 
 def test_a_file_that_a_process_still_has_needs_its_end_too(host: Host) -> None:
     (advice,) = advise(host, holding(holder(HolderKind.TMPFS_FILE, "/dev/shm/ring", AGENT)), (), ZOMBIES)
-    assert advice.commands == ("rm /dev/shm/ring", "systemctl restart agent.service  # agent, pid 4711")
+    assert advice.commands == (
+        "rm -- /dev/shm/ring",
+        "# agent, pid 4711",
+        "systemctl restart -- agent.service",
+    )
 
 
 def test_a_process_without_a_service_is_told_by_number(host: Host) -> None:
     (advice,) = advise(host, holding(holder(HolderKind.PROCESS, "bash", SHELL)), (), ZOMBIES)
-    assert advice.commands == ("kill 815  # bash in session-3.scope: restart it as it was started",)
+    assert advice.commands == ("# bash in session-3.scope: restart it as it was started", "kill 815")
 
 
 def test_many_files_of_a_folder_are_one_advice_and_not_a_thousand_lines(host: Host) -> None:
@@ -123,7 +127,7 @@ def test_what_belongs_to_systemd_is_looked_at_only(host: Host, pages: int) -> No
     files = [holder(HolderKind.TMPFS_FILE, name, pages=pages) for name in names]
     commands = [line for advice in advise(host, holding(*files), (), ZOMBIES) for line in advice.commands]
     removed = [line for line in commands if line.startswith("rm ")]
-    assert removed == ["rm /run/a/x", "rm /run/b/x"]
+    assert removed == ["rm -- /run/a/x", "rm -- /run/b/x"]
     assert "fuser -v /run/systemd/units/x" in commands
 
 
@@ -148,7 +152,7 @@ def test_mapped_files_are_for_a_person_only_where_reclaim_does_not_reach(host: H
     mapped = holding(holder(HolderKind.MAPPED_FILE, "/var/lib/index", AGENT))
     assert advise(host, mapped, ("/pods",), ZOMBIES) == ()
     (advice,) = advise(host, mapped, ("/others",), ZOMBIES)
-    assert advice.commands[-1].startswith("sync; echo 1 > ")
+    assert advice.commands[-1].startswith("sync; echo 1 >")
 
 
 def test_what_is_sure_is_named_first_and_mapped_files_last() -> None:

@@ -34,6 +34,12 @@ def test_only_where_page_cache_may_hold_them_and_never_the_root() -> None:
     assert choose(parent("/"), parent("/b"), parent("/a"), parent("/tmpfs", kind=SHARED)) == ["/a", "/b"]
 
 
+def test_a_name_that_cannot_be_typed_keeps_no_other_from_being_purged() -> None:
+    """Whoever may make cgroups may give them any name."""
+    strange = ("/a b", "/a\nb", "/\x1b[2J", "/\udcff", "/\u202e")
+    assert choose(*map(parent, strange), parent("/a")) == ["/a"]
+
+
 def test_the_one_that_may_hold_most_is_first_so_that_others_may_not_be_needed() -> None:
     assert choose(parent("/a", 100), parent("/b", 2000)) == ["/b", "/a"]
 

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
 import os
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from necroscope.errors import StoreError
+from necroscope.remedies.record.fixes_folder import RecordFolder
 from necroscope.remedies.record.journal import (
     JOURNAL,
     Entry,
@@ -24,22 +28,24 @@ ENTRIES = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Iterator[RecordFolder]:
     (tmp_path / JOURNAL).write_bytes(b"".join(map(entry_line, ENTRIES)))
-    return tmp_path
+    descriptor = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    yield RecordFolder(tmp_path, descriptor)
+    os.close(descriptor)
 
 
-def test_what_is_added_is_read(tmp_path: Path) -> None:
-    (tmp_path / JOURNAL).touch()
-    with opened_journal(tmp_path) as journal:
+def test_what_is_added_is_read(folder: RecordFolder) -> None:
+    (folder.path / JOURNAL).write_bytes(b"")
+    with opened_journal(folder) as journal:
         for entry in ENTRIES:
             journal.add(entry)
-            assert read_entries(tmp_path)[-1] == entry
-    assert read_entries(tmp_path) == ENTRIES
+            assert read_entries(folder)[-1] == entry
+    assert read_entries(folder) == ENTRIES
 
 
-def test_cut_at_any_byte_only_the_last_line_is_lost(folder: Path) -> None:
-    path = folder / JOURNAL
+def test_cut_at_any_byte_only_the_last_line_is_lost(folder: RecordFolder) -> None:
+    path = folder.path / JOURNAL
     data = path.read_bytes()
     for length in range(len(data)):
         path.write_bytes(data[:length])
@@ -50,8 +56,8 @@ def test_cut_at_any_byte_only_the_last_line_is_lost(folder: Path) -> None:
         assert read_entries(folder) == [*ENTRIES[:whole], ENTRIES[-1]]
 
 
-def test_any_damaged_byte_is_an_error(folder: Path) -> None:
-    path = folder / JOURNAL
+def test_any_damaged_byte_is_an_error(folder: RecordFolder) -> None:
+    path = folder.path / JOURNAL
     data = path.read_bytes()
     for place in range(len(data) - 1):
         path.write_bytes(data[:place] + bytes([data[place] ^ 0x01]) + data[place + 1 :])
@@ -59,7 +65,38 @@ def test_any_damaged_byte_is_an_error(folder: Path) -> None:
             read_entries(folder)
 
 
-def test_a_line_that_does_not_fit_leaves_no_half_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"at_ns": "1"},
+        {"at_ns": -1},
+        {"at_ns": 2**80},
+        {"at_ns": True},
+        {"step": 0},
+        {"step": -1},
+        {"kind": "step-imagined"},
+        {"kind": "applied"},
+        {"kind": "step-looked"},
+        {"before": [{"mode": 4755}]},
+        {"before": [[]]},
+        {"before": 1},
+        {"who": None},
+        {"more": 1},
+    ],
+)
+def test_a_line_of_another_form_is_damaged(folder: RecordFolder, other: dict[str, object]) -> None:
+    """Its checksum is right: whoever forges a line can compute one."""
+    document = json.loads(entry_line(ENTRIES[1])[9:]) | other
+    text = json.dumps(document).encode()
+    with (folder.path / JOURNAL).open("ab") as file:
+        file.write(b"%08x %s\n" % (zlib.crc32(text), text))
+    with pytest.raises(StoreError, match=rf"{JOURNAL}: line 5 is damaged"):
+        read_entries(folder)
+
+
+def test_a_line_that_does_not_fit_leaves_no_half_of_it(
+    folder: RecordFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = os.write
     with opened_journal(folder) as journal:
         with monkeypatch.context() as patch:

@@ -10,7 +10,8 @@ import pytest
 from necroscope.errors import StoreError
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.verdict import Comparison, Measure, Verdict, Verification
-from necroscope.remedies.record.fixes import fixes_folder, read_fixes
+from necroscope.remedies.record.fixes import read_fixes
+from necroscope.remedies.record.fixes_folder import fixes_folder
 from necroscope.remedies.record.verdicts import VERDICT, keep_verdict, read_verdict
 from tests.remedies.on_record import applied_fix, plan_of
 
@@ -68,4 +69,4 @@ def test_what_cannot_be_read_is_an_error_that_names_the_file(tmp_path: Path, fix
 def test_without_a_folder_of_the_fix_nothing_is_made(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         keep_verdict(tmp_path, kept_of("20990101T000000Z-reboot"))
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [] and not fixes_folder(tmp_path).exists()

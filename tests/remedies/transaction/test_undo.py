@@ -15,7 +15,7 @@ from necroscope.remedies.transaction.apply import apply, continue_fix
 from necroscope.remedies.transaction.carrying_out import Site
 from necroscope.remedies.transaction.undo import undo
 from necroscope.sources.host import Host
-from tests.remedies.trees import listing, plan_for
+from tests.remedies.trees import LIMIT, listing, plan_for
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +55,8 @@ def test_what_somebody_changed_since_is_overwritten_only_by_force(site: Site) ->
 def test_force_overwrites_what_the_real_actions_would_leave_alone(site: Site) -> None:
     before = listing(site.host.root)
     fix = apply(plan_for(site.host.root, "real"), site)
-    (site.host.root / "etc/limit.conf").write_text("better numbers\n")
-    with pytest.raises(HostChangedError, match=r"/etc/limit.conf"):
+    (site.host.root / LIMIT.lstrip("/")).write_text("better numbers\n")
+    with pytest.raises(HostChangedError, match=LIMIT):
         undo(fix.id, site)
     undo(fix.id, site, force=True)
     assert listing(site.host.root) == before

@@ -23,6 +23,9 @@ class Action:
     amiss: Callable[[Host, Step], str]  # empty once the change is there, else what is not as it should be
     take_back: Callable[[Host, Step, State], None]
     not_back: Callable[[Host, Step, State], str]  # empty once it is as it was, else what is not
+    # Empty if a remedy of ours could have planned this step and this could have been before it, else why not.
+    # Asked of every record before root acts on it; it reads and changes nothing.
+    why_not_ours: Callable[[Host, Step, State], str]
 
 
 def nothing_to_look_at(_host: Host, _step: Step) -> State:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 
+from necroscope.model.fix import State
 from necroscope.model.plan import Step
+from necroscope.remedies.actions.means.what_may_be import why_not_live, why_other_keys
 from necroscope.remedies.purging.bounds import why_not_drop
 from necroscope.remedies.purging.counting import count_zombies
 from necroscope.remedies.purging.limits import noise_floor
@@ -17,6 +19,8 @@ from necroscope.remedies.purging.purge_action import purge_machine
 from necroscope.remedies.purging.settling import still_falling
 from necroscope.sources.host import Host
 
+TARGET = "/proc/sys/vm/drop_caches"
+VALUES = ("1", "3")  # page cache; slab, too
 DROPPED = re.compile(r"^drop_pagecache (\d+)$", re.MULTILINE)
 
 
@@ -38,4 +42,10 @@ def _amiss(host: Host, step: Step) -> str:
     return still_falling(host)
 
 
-DROP_CACHES = purge_machine("drop-caches", _let_go, _why_not, _amiss)
+def _why_not_ours(host: Host, step: Step, before: State) -> str:
+    if step.target != TARGET or step.value not in VALUES:
+        return f"no remedy writes {step.value[:80]!r} to {step.target[:80]!r}"
+    return why_not_live(host) or why_other_keys(before, ())
+
+
+DROP_CACHES = purge_machine("drop-caches", _let_go, _why_not, _amiss, _why_not_ours)

@@ -14,6 +14,7 @@ from necroscope.remedies.purging.purge_action import cgroup_of, purge_cgroup
 from necroscope.sources.host import Host
 
 FILE = "memory.force_empty"
+VALUE = "0"
 
 
 def _let_go(host: Host, step: Step) -> None:
@@ -28,4 +29,4 @@ def _why_not(host: Host, step: Step, zombies: int) -> str:
     return ""
 
 
-FORCE_EMPTY = purge_cgroup("force-empty", _let_go, _why_not)
+FORCE_EMPTY = purge_cgroup("force-empty", 1, VALUE, _let_go, _why_not)

@@ -22,11 +22,19 @@ from necroscope.remedies.actions.means.files import (
     reload_for,
     remove_folders,
 )
+from necroscope.remedies.actions.means.what_may_be import (
+    FOLDERS_MADE,
+    why_not_folders_made,
+    why_not_led,
+    why_not_unit,
+    why_other_keys,
+)
 from necroscope.sources.host import Host
+from necroscope.sources.systemd.unit_tree import MASK, PERSISTENT
 
 
 def _look(host: Host, step: Step) -> State:
-    return {"folders made": "\n".join(missing_folders(host, step.target))}
+    return {FOLDERS_MADE: "\n".join(missing_folders(host, step.target))}
 
 
 def _there(host: Host, step: Step) -> str | None:
@@ -61,7 +69,7 @@ def _take_back(host: Host, step: Step, before: State) -> None:
         raise ChangeError(f"{step.target} leads to {there} now; it is not ours to remove")
     if there is not None:
         drop_name(place_of(host, step.target))
-    remove_folders(host, tuple(before["folders made"].splitlines()))
+    remove_folders(host, tuple(before[FOLDERS_MADE].splitlines()))
     reload_for(host, step.target)
 
 
@@ -69,4 +77,17 @@ def _not_back(host: Host, step: Step, _before: State) -> str:
     return f"{step.target} is still there" if _there(host, step) is not None else ""
 
 
-MAKE_LINK = Action("make-link", _look, _do, _amiss, _take_back, _not_back)
+def _why_not_ours(host: Host, step: Step, before: State) -> str:
+    """Only masks of units."""
+    folder, _, name = step.target.rpartition("/")
+    if folder != PERSISTENT or step.value != MASK:
+        return f"no remedy makes this link, to {step.value[:80]!r}"
+    return (
+        why_not_unit(name)
+        or why_not_led(host, step.target)
+        or why_other_keys(before, [FOLDERS_MADE])
+        or why_not_folders_made(step.target, before)
+    )
+
+
+MAKE_LINK = Action("make-link", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)

@@ -20,6 +20,7 @@ from necroscope.sources.zombie_parents import zombies_below
 from necroscope.sources.zombie_pins import parse_memory_stat
 
 FILE = "memory.reclaim"
+VALUE = "in portions"
 FILES_ONLY = " swappiness=0"
 A_MOMENT_SECONDS = 0.3  # the first of them are freed
 
@@ -63,4 +64,4 @@ def _page_cache_bytes(host: Host, cgroup: str) -> int:
     return stat.get("file", 0)
 
 
-RECLAIM = purge_cgroup("reclaim", _let_go, _why_not)
+RECLAIM = purge_cgroup("reclaim", 2, VALUE, _let_go, _why_not)

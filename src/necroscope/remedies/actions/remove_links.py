@@ -22,6 +22,7 @@ from necroscope.remedies.actions.means.files import (
     read_link,
 )
 from necroscope.remedies.actions.means.tell_systemd import reload_systemd
+from necroscope.remedies.actions.means.what_may_be import why_not_owner, why_not_unit, why_not_unit_link
 from necroscope.sources.host import Host
 
 ARROW = " -> "
@@ -33,14 +34,15 @@ def links_text(links: Mapping[str, str]) -> str:
     return "\n".join(f"{path}{ARROW}{text}" for path, text in sorted(links.items()))
 
 
-def _links(step: Step) -> dict[str, str]:
+def links_of(step: Step) -> dict[str, str]:
+    """The links that a step removes, and where each leads."""
     rows = (line.partition(ARROW) for line in step.value.splitlines())
     return {path: text for path, _, text in rows}
 
 
 def _look(host: Host, step: Step) -> State:
     found: dict[str, str] = {}
-    for path in _links(step):
+    for path in links_of(step):
         place = place_of(host, path)
         text = read_link(place)
         if text is not None:
@@ -58,7 +60,7 @@ def _texts(before: State) -> dict[str, str]:
 
 
 def _do(host: Host, step: Step) -> str:
-    links = _links(step)
+    links = links_of(step)
     for path, text in links.items():
         place = place_of(host, path)
         there = read_link(place)
@@ -71,7 +73,7 @@ def _do(host: Host, step: Step) -> str:
 
 
 def _amiss(host: Host, step: Step) -> str:
-    left = [path for path in _links(step) if read_link(place_of(host, path)) is not None]
+    left = [path for path in links_of(step) if read_link(place_of(host, path)) is not None]
     return f"still there: {', '.join(left)}" if left else ""
 
 
@@ -107,4 +109,20 @@ def _not_back(host: Host, step: Step, before: State) -> str:
     return f"not as before: {', '.join(missing)}" if missing else ""
 
 
-REMOVE_LINKS = Action("remove-links", _look, _do, _amiss, _take_back, _not_back)
+def _why_not_ours(host: Host, step: Step, before: State) -> str:
+    """Only links that enable units, and before them the same links, of root's."""
+    links = links_of(step)
+    if not _texts(before).items() <= links.items():
+        return "the links before it are not those that it removes"
+    owners = {key.removeprefix(OWNER): owner for key, owner in before.items() if key.startswith(OWNER)}
+    if not owners.keys() <= links.keys():
+        return "it has owners of other links"
+    reasons = (
+        why_not_unit(step.target),
+        *(why_not_unit_link(host, path, text) for path, text in links.items()),
+        *(why_not_owner(host, owner) for owner in owners.values()),
+    )
+    return next(filter(None, reasons), "")
+
+
+REMOVE_LINKS = Action("remove-links", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)

@@ -17,6 +17,7 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.means.tell_systemd import ask, order, reload_systemd, wait_until
+from necroscope.remedies.actions.means.what_may_be import why_not_live, why_not_unit, why_other_keys
 from necroscope.sources.host import Host
 
 if TYPE_CHECKING:
@@ -91,4 +92,10 @@ def _unit(host: Host, name: str) -> _Unit:
     return ask(host, question)
 
 
-RESTART_UNIT = Action("restart-unit", _look, _do, _amiss, _take_back, _not_back)
+def _why_not_ours(host: Host, step: Step, before: State) -> str:
+    if step.value not in (WHEN_DONE, WHEN_UNDONE):
+        return f"no unit is restarted {step.value[:80]!r}"
+    return why_not_live(host) or why_not_unit(step.target) or why_other_keys(before, ["state"])
+
+
+RESTART_UNIT = Action("restart-unit", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)

@@ -10,16 +10,19 @@ not touched.
 from __future__ import annotations
 
 import errno
+import re
 
 from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
-from necroscope.sources.host import Host, parse_core_list
+from necroscope.remedies.actions.means.what_may_be import why_not_live, why_other_keys
+from necroscope.sources.host import MOST_CORES, Host, parse_core_list
 from necroscope.sources.interrupts import open_interrupts
 from necroscope.sources.nic_queues import effective_cores
 
 ALLOWED = "allowed"
+TARGET = re.compile(r"\d{1,7} .{1,200}")
 MANAGED = (errno.EIO, errno.EPERM)  # how the kernel refuses to move an interrupt that it manages itself
 
 
@@ -92,4 +95,22 @@ def _file(irq: int) -> str:
     return f"/proc/irq/{irq}/smp_affinity_list"
 
 
-SET_AFFINITY = Action("set-affinity", _look, _do, _amiss, _take_back, _not_back)
+def _why_not_ours(host: Host, step: Step, before: State) -> str:
+    """Only lists of cores of an interrupt: the file is found by its number, and belongs to the kernel."""
+    if not TARGET.fullmatch(step.target) or not step.target.isprintable():
+        return f"{step.target[:80]!r} is not an interrupt"
+    if why := why_not_live(host) or why_other_keys(before, [ALLOWED]):
+        return why
+    strange = [text for text in (step.value, before[ALLOWED]) if not _is_core_list(text)]
+    return f"{strange[0][:80]!r} is not a list of cores" if strange else ""
+
+
+def _is_core_list(text: str) -> bool:
+    """Whether the kernel may have written it: ascending, so that it is not much longer when it is parsed."""
+    if not re.fullmatch(r"\d{1,5}(?:[,-]\d{1,5})*", text, re.ASCII):
+        return False
+    bounds = [int(bound) for part in text.split(",") for bound in part.split("-")]
+    return bounds == sorted(bounds) and bounds[-1] < MOST_CORES
+
+
+SET_AFFINITY = Action("set-affinity", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)

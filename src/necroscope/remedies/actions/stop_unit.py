@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
+from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.means.pulled_in import find_pulled_in
 from necroscope.remedies.actions.means.tell_systemd import ask, order, read_units, start_units, wait_until
+from necroscope.remedies.actions.means.what_may_be import why_not_live, why_not_unit
+from necroscope.remedies.units.vital import vital_reasons
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import find_stop_effects
 from necroscope.sources.systemd.unit_activity import UnitActivity, find_stopped_along, list_activity
@@ -38,6 +41,7 @@ OFF = "off"  # is left alone
 STARTED = "off, and started by the stop"  # is stopped
 LOST = "on, and cannot be started again"
 LEFT = "on, and started by another step"  # one that another unit upholds
+WORDS = (ON, OFF, STARTED, LEFT)
 
 KINDS = ("Service", "Socket", "Mount", "Swap", "Scope")  # that have a time limit
 
@@ -75,7 +79,8 @@ def _stop_now(host: Host, names: Sequence[str]) -> None:
         if not wait_until(host, left, lambda unit: unit.job != "stop", most_seconds):
             raise ChangeError(
                 f"{' '.join(left)} had to stop and did not in {most_seconds:.0f} s",
-                hint=f"systemctl status {' '.join(left)} shows what it waits for; nothing was killed",
+                hint=f"`{shell_command(['systemctl', 'status'], left)}` shows what it waits for;"
+                " nothing was killed",
             )
 
 
@@ -148,4 +153,20 @@ def _word(unit: UnitActivity | None) -> str:
     return ON if unit is not None and unit.is_on else OFF
 
 
-STOP_UNIT = Action("stop-unit", _look, _do, _amiss, _take_back, _not_back)
+def _why_not_ours(host: Host, step: Step, before: State) -> str:
+    """Only units; and an undo does not stop what the node cannot do without."""
+    names = step.value.split()
+    if names[-1:] != [step.target]:
+        return f"{step.target[:80]!r} is not the last unit that it stops"
+    strange = [word for word in before.values() if word not in WORDS and not word.startswith(f"{LOST}: ")]
+    if strange:
+        return f"no unit was {strange[0][:80]!r} before"
+    unknown = next(filter(None, map(why_not_unit, (*names, *before))), "")
+    if why := why_not_live(host) or unknown:
+        return why
+    started = [name for name, word in before.items() if word == STARTED]
+    vital = vital_reasons(host, started) if started else ()
+    return f"an undo would stop {vital[0]}" if vital else ""
+
+
+STOP_UNIT = Action("stop-unit", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)

@@ -14,7 +14,7 @@ from pathlib import Path
 from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
-from necroscope.recording.durable import partial_of, sync_folder, write_durably
+from necroscope.recording.durable import remove_partials, sync_folder, write_durably
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.means.files import (
     drop_name,
@@ -25,9 +25,18 @@ from necroscope.remedies.actions.means.files import (
     remove_folders,
 )
 from necroscope.remedies.actions.means.unit_loaded import why_not_loaded
-from necroscope.sources.host import Host, read_whole
+from necroscope.remedies.actions.means.what_may_be import (
+    FOLDERS_MADE,
+    why_not_folders_made,
+    why_not_kept,
+    why_not_own_file,
+    why_other_keys,
+)
+from necroscope.sources.host import Host
+from necroscope.sources.plain_files import read_plain
 
 NEW_MODE = 0o644
+MAX_BYTES = 1 << 20  # of a file that is kept in a record; drop-ins have some hundred
 
 
 def _look(host: Host, step: Step) -> State:
@@ -35,13 +44,13 @@ def _look(host: Host, step: Step) -> State:
     folders = "\n".join(missing_folders(host, step.target))
     status = _status(place, step.target)
     if status is None:
-        return {"existed": "no", "folders made": folders}
+        return {"existed": "no", FOLDERS_MADE: folders}
     return {
         "existed": "yes",
-        **_kept(read_whole(place)),
+        **_kept(read_plain(place, MAX_BYTES)),
         "mode": f"{stat.S_IMODE(status.st_mode):04o}",
         "owner": f"{status.st_uid}:{status.st_gid}",
-        "folders made": folders,
+        FOLDERS_MADE: folders,
     }
 
 
@@ -65,7 +74,7 @@ def _status(place: Path, name: str) -> os.stat_result | None:
 
 def _bytes_there(host: Host, step: Step) -> bytes | None:
     place = place_of(host, step.target)
-    return None if _status(place, step.target) is None else read_whole(place)
+    return None if _status(place, step.target) is None else read_plain(place, MAX_BYTES)
 
 
 def _do(host: Host, step: Step) -> str:
@@ -73,6 +82,7 @@ def _do(host: Host, step: Step) -> str:
     status = _status(place, step.target)
     if _bytes_there(host, step) != step.value.encode():
         make_folders(host, step.target)
+        remove_partials(place)  # left by a crash
         mode = stat.S_IMODE(status.st_mode) if status else NEW_MODE
         _put(place, step.value.encode(), mode, (status.st_uid, status.st_gid) if status else None)
     reload_for(host, step.target)
@@ -98,13 +108,13 @@ def _take_back(host: Host, step: Step, before: State) -> None:
             f"{step.target} was changed by somebody else since", hint="look at it, and remove or restore it"
         )
     if place.parent.is_dir():
-        drop_name(partial_of(place))  # left by a crash
+        remove_partials(place)  # left by a crash
     if before["existed"] == "yes":
         uid, gid = map(int, before["owner"].split(":"))
         _put(place, _bytes_before(before) or b"", int(before["mode"], 8), (uid, gid))
     elif there is not None:
         drop_name(place)
-    remove_folders(host, tuple(before["folders made"].splitlines()))
+    remove_folders(host, tuple(before[FOLDERS_MADE].splitlines()))
     reload_for(host, step.target)
 
 
@@ -122,4 +132,18 @@ def _not_back(host: Host, step: Step, before: State) -> str:
     )
 
 
-WRITE_FILE = Action("write-file", _look, _do, _amiss, _take_back, _not_back)
+def _why_not_ours(host: Host, step: Step, before: State) -> str:
+    """Only drop-ins and presets of ours, and before them nothing, or a text file of root's like them."""
+    existed = before.get("existed") == "yes"
+    if not existed and before.get("existed") != "no":
+        return "whether there was a file before is not said"
+    keys = ("existed", FOLDERS_MADE, *(("text", "mode", "owner") if existed else ()))
+    return (
+        why_not_own_file(host, step.target)
+        or why_other_keys(before, keys)
+        or why_not_folders_made(step.target, before)
+        or (why_not_kept(host, before["mode"], before["owner"]) if existed else "")
+    )
+
+
+WRITE_FILE = Action("write-file", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)

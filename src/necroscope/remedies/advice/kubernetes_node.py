@@ -9,6 +9,7 @@ import re
 from itertools import pairwise
 
 from necroscope.model.plan import ByHand
+from necroscope.model.shell_command import shell_command
 from necroscope.sources.host import Host
 from necroscope.sources.in_cluster import own_node
 from necroscope.sources.processes import process_ids
@@ -19,6 +20,7 @@ NODE_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")  # it goes into 
 # The pool of deploy/kubernetes/repro.
 RESERVE = "necroscope.dev/repro=:NoSchedule"
 POOL = "necroscope.dev/pool=repro"
+DRAIN = "drain --ignore-daemonsets --delete-emptydir-data"
 
 
 def node_name(host: Host) -> str:
@@ -57,12 +59,12 @@ def _overridden(arguments: list[str]) -> str:
 
 def drain_commands(node: str) -> tuple[str, ...]:
     """Before something that takes the node away."""
-    return (*_check_name(node), f"kubectl drain {node} --ignore-daemonsets --delete-emptydir-data")
+    return (*_check_name(node), _kubectl(DRAIN, node))
 
 
 def return_commands(node: str) -> tuple[str, ...]:
     """Once the node is back."""
-    return (f"kubectl uncordon {node}",)
+    return (_kubectl("uncordon", node),)
 
 
 def advise_cordon(host: Host) -> tuple[ByHand, ...]:
@@ -71,12 +73,12 @@ def advise_cordon(host: Host) -> tuple[ByHand, ...]:
         return ()
     commands = (
         *_check_name(node),
-        f"kubectl cordon {node}  # before the steps",
-        f"kubectl uncordon {node}  # after them",
+        f"{_kubectl('cordon', node)}  # before the steps",
+        f"{_kubectl('uncordon', node)}  # after them",
     )
     why = (
         "pods that start during the purge read all their files from disk. A drain is not needed; where jobs"
-        f" may not be slower for a while: kubectl drain {node} --ignore-daemonsets --delete-emptydir-data"
+        f" may not be slower for a while: {_kubectl(DRAIN, node)}"
     )
     return (ByHand(commands, why, "no new pods come meanwhile; those that run go on"),)
 
@@ -87,10 +89,10 @@ def advise_reservation(host: Host) -> tuple[ByHand, ...]:
         return ()
     commands = (
         *_check_name(node),
-        f"kubectl taint node {node} {RESERVE}",
-        f"kubectl label node {node} {POOL}",
-        f"kubectl taint node {node} {RESERVE.partition('=')[0]}-  # to give it back",
-        f"kubectl label node {node} {POOL.partition('=')[0]}-",
+        _kubectl("taint node", node, RESERVE),
+        _kubectl("label node", node, POOL),
+        f"{_kubectl('taint node', node, RESERVE.partition('=')[0] + '-')}  # to give it back",
+        _kubectl("label node", node, POOL.partition("=")[0] + "-"),
     )
     why = (
         "as long as the cause is not known, a node that has it is worth more than its room: keep one of them"
@@ -105,4 +107,8 @@ def advise_reservation(host: Host) -> tuple[ByHand, ...]:
 def _check_name(node: str) -> tuple[str, ...]:
     """Where the name is kubelet's and not the cluster's own word."""
     certain = node == own_node()
-    return () if certain else (f"kubectl get node {node}  # a cloud may have given it another name",)
+    return () if certain else (f"{_kubectl('get node', node)}  # a cloud may have given it another name",)
+
+
+def _kubectl(verb: str, *names: str) -> str:
+    return shell_command(["kubectl", *verb.split()], names)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from necroscope.findings.agents import recognise
 from necroscope.model.plan import ByHand
+from necroscope.model.shell_command import shell_comment
 from necroscope.remedies.units.subject import SubjectUnit
 from necroscope.sources.host import Host
 from necroscope.sources.packaging.packages import find_owners
 
 
 def advise_removal(host: Host, unit: SubjectUnit) -> tuple[ByHand, ...]:
-    """What the rule of the agent says beside what we do ourselves; nothing for a unit that we do not know."""
+    """Return what the rule of the agent says beside what we do ourselves; nothing if the unit is not known.
+
+    Each line offers a choice, or is a sentence: all are comments, so that nobody pastes one as it stands.
+    """
     if unit.file is None:
         return ()
     package = (find_owners(host, [unit.file.path]).value or {}).get(unit.file.path, "")
@@ -20,7 +24,11 @@ def advise_removal(host: Host, unit: SubjectUnit) -> tuple[ByHand, ...]:
     if found is None:
         return ()
     rule, _ = found
-    left = [line.replace("{unit}", unit.name) for line in rule.removal if not line.startswith("systemctl ")]
+    left = [line for line in rule.removal_of(unit.name) if not line.startswith("systemctl ")]
     if not left:
         return ()
-    return (ByHand(tuple(left), f"{unit.name} is {rule.what}; its package can bring it back", ""),)
+    return (
+        ByHand(
+            tuple(map(shell_comment, left)), f"{unit.name} is {rule.what}; its package can bring it back", ""
+        ),
+    )

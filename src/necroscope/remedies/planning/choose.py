@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from necroscope.errors import UsageError
+from necroscope.model.advice import fix_command
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Finding, Severity
@@ -20,8 +21,12 @@ from necroscope.model.remedy_ids import (
     REBOOT,
     UPGRADE_KERNEL,
 )
-from necroscope.remedies.planning.goals import goals_of_diagnosis, goals_of_findings, own_goals
-from necroscope.remedies.verification.quantities import OF_UNITS
+from necroscope.remedies.planning.goals import (
+    goals_of_diagnosis,
+    goals_of_findings,
+    own_goals,
+    worth_judging,
+)
 
 # The root first: zombies that are freed while the leak goes on come back. Advice comes last.
 ORDER = (*OF_A_UNIT, PURGE_ZOMBIES, MOVE_INTERRUPTS, REBOOT, UPGRADE_KERNEL, MOVE_TO_CGROUP_V2)
@@ -81,7 +86,7 @@ def choose_for_diagnosis(findings: Sequence[Finding], diagnosis: Diagnosis) -> C
     treatments = _in_order(findings, wanted)
     about = _about(findings, treatments)
     goals = dict.fromkeys((*goals_of_diagnosis(diagnosis), *goals_of_findings(about)))
-    return Choice(treatments, _reasons(about, diagnosis), _worth_judging(goals))
+    return Choice(treatments, _reasons(about, diagnosis), worth_judging(goals))
 
 
 def choose_for_finding(
@@ -103,7 +108,7 @@ def choose_for_finding(
         return Choice((), (*_reasons(found, None), "no remedy is known for this"), ())
     about = list(dict.fromkeys((*found, *_about(findings, treatments))))
     reasons = _reasons(about, diagnosis if _tells_of(diagnosis, id, treatments) else None)
-    return Choice(treatments, reasons, _worth_judging(goals_of_findings(about)))
+    return Choice(treatments, reasons, worth_judging(goals_of_findings(about)))
 
 
 def choose_for_unit(findings: Sequence[Finding], diagnosis: Diagnosis | None, unit: str) -> Choice:
@@ -120,7 +125,7 @@ def choose_for_unit(findings: Sequence[Finding], diagnosis: Diagnosis | None, un
         reasons = _reasons(found, None) or (f"nothing was found about {unit}",)
         treatments = (Treatment(DISABLE_UNIT, unit), *treatments)
         return Choice(treatments, reasons, goals_of_findings(found) or own_goals(DISABLE_UNIT, unit))
-    return Choice(treatments, _reasons(found, None), _worth_judging(goals_of_findings(found)))
+    return Choice(treatments, _reasons(found, None), worth_judging(goals_of_findings(found)))
 
 
 def choose_for_remedy(findings: Sequence[Finding] | None, remedy: str, subject: str) -> Choice:
@@ -133,15 +138,13 @@ def choose_for_remedy(findings: Sequence[Finding] | None, remedy: str, subject: 
     if findings is None:
         return Choice(treatments, (f"{remedy} was asked for",), own_goals(remedy, subject))
     about = _about(findings, treatments)
-    alarming = _alarming(findings)
-    if not about:
-        whose = f" of {subject}" if subject else ""
-        said = f"{remedy}{whose} was asked for, and nothing that was found asks for it"
-        goals = dict.fromkeys((*own_goals(remedy, subject), *goals_of_findings(alarming)))
-        return Choice(treatments, (said, *_also_found(findings)), _worth_judging(goals))
-    of_others = [one for one in alarming if not one.id.startswith("unit-")]
-    goals = dict.fromkeys((*own_goals(remedy, subject), *goals_of_findings([*about, *of_others])))
-    return Choice(treatments, _reasons(about, None), _worth_judging(goals))
+    of_machine = [one for one in _alarming(findings) if not one.id.startswith("unit-")]
+    goals = dict.fromkeys((*own_goals(remedy, subject), *goals_of_findings([*about, *of_machine])))
+    if about:
+        return Choice(treatments, _reasons(about, None), worth_judging(goals))
+    whose = f" of {subject}" if subject else ""
+    said = f"{remedy}{whose} was asked for, and nothing that was found asks for it"
+    return Choice(treatments, (said, *_also_found(findings)), worth_judging(goals))
 
 
 def _asked(finding: Finding) -> Treatment:
@@ -188,7 +191,7 @@ def _tells_of(diagnosis: Diagnosis | None, id: str, treatments: Iterable[Treatme
 def _refuse_several(id: str, found: Sequence[Finding]) -> None:
     subjects = sorted({one.subject for one in found})
     if len(subjects) > 1:
-        commands = "; ".join(f"necroscope fix {id} {subject}" for subject in subjects if subject)
+        commands = "; ".join(fix_command(id, subject) for subject in subjects if subject)
         raise UsageError(f"{id} was found {len(subjects)} times: choose one", hint=commands)
 
 
@@ -204,9 +207,3 @@ def _reasons(findings: Iterable[Finding], diagnosis: Diagnosis | None) -> tuple[
 def _also_found(findings: Iterable[Finding]) -> Iterator[str]:
     """What else was found, so that nobody has to look again."""
     return (f"found: {finding.summary}" for finding in _alarming(findings))
-
-
-def _worth_judging(goals: Iterable[Goal]) -> tuple[Goal, ...]:
-    """That a unit which was stopped no longer runs says nothing: a goal only where there is no other."""
-    every = tuple(goals)
-    return tuple(goal for goal in every if goal.quantity not in OF_UNITS) or every

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.finding import Finding
-from necroscope.model.plan import Goal
+from necroscope.model.plan import Goal, Treatment
 from necroscope.model.remedy_ids import (
     CLEAN_BEFORE_REMOVAL,
     DISABLE_UNIT,
@@ -14,7 +14,7 @@ from necroscope.model.remedy_ids import (
     MOVE_INTERRUPTS,
     PURGE_ZOMBIES,
 )
-from necroscope.remedies.verification.quantities import OF_UNITS
+from necroscope.remedies.verification.quantities import OF_UNITS, QUANTITIES
 
 # The quantities of `remedies/verification` that tell whether a finding is gone, the most telling first.
 BY_FINDING: dict[str, tuple[str, ...]] = {
@@ -51,6 +51,26 @@ OWN = {
     PURGE_ZOMBIES: "zombies",
     MOVE_INTERRUPTS: "softirq-delay",
 }
+
+
+def why_not_goal(goal: Goal, treatments: Iterable[Treatment]) -> str:
+    """Why treatments cannot have a goal; empty if they can. What was found is not known here."""
+    if goal.quantity not in QUANTITIES:
+        return f"there is no quantity '{goal.quantity[:80]}'"
+    subjects = {one.subject for one in treatments} if goal.quantity in OF_UNITS else {""}
+    return "" if goal.subject in subjects else f"'{goal.subject[:80]}' is not what is treated"
+
+
+def whole_goals(goals: Iterable[Goal], treatments: Iterable[Treatment]) -> tuple[Goal, ...]:
+    """Goals, with what the treatments themselves are for, whatever was found."""
+    own = (goal for one in treatments for goal in own_goals(one.remedy, one.subject))
+    return worth_judging(dict.fromkeys((*goals, *own)))
+
+
+def worth_judging(goals: Iterable[Goal]) -> tuple[Goal, ...]:
+    """That a unit which was stopped no longer runs says nothing: a goal only where there is no other."""
+    every = tuple(goals)
+    return tuple(goal for goal in every if goal.quantity not in OF_UNITS) or every
 
 
 def goals_of_findings(findings: Iterable[Finding]) -> tuple[Goal, ...]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from necroscope.model.plan import Assumption, Goal, Plan, Treatment
 from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.planning.goals import whole_goals
 from necroscope.sources.host import Host
 
 
@@ -16,6 +17,10 @@ def make_plan(
 ) -> Plan:
     """What would be done, in the order of the treatments. Nothing is changed."""
     parts = [ALL_REMEDIES[each.remedy].plan(host, each.subject) for each in treatments]
+    treated = tuple(
+        replace(each, subject=part.subject or each.subject)
+        for each, part in zip(treatments, parts, strict=True)
+    )
     assumptions = [Assumption("kernel", host.word("/proc/sys/kernel/osrelease"))] if host.is_live else []
     assumptions += [assumption for part in parts for assumption in part.assumptions]
     return Plan(
@@ -26,14 +31,11 @@ def make_plan(
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         reasons=tuple(reasons),
         seen=tuple(line for part in parts for line in part.seen),
-        treatments=tuple(
-            replace(each, subject=part.subject or each.subject)
-            for each, part in zip(treatments, parts, strict=True)
-        ),
+        treatments=treated,
         assumptions=tuple(dict.fromkeys(assumptions)),
         steps=tuple(step for part in parts for step in part.steps),
         by_hand=tuple(dict.fromkeys(advice for part in parts for advice in part.by_hand)),
-        goals=tuple(goals),
+        goals=whole_goals(goals, treated),
         warnings=tuple(dict.fromkeys(line for part in parts for line in part.warnings)),
         vital=tuple(dict.fromkeys(line for part in parts for line in part.vital)),
     )

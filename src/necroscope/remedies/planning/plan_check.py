@@ -1,7 +1,9 @@
 """Whether a plan is still what this host needs: it is made again and compared, before anything is done.
 
 A plan is a statement and not a program: what is carried out is what we plan ourselves, here and now. A file
-that was tampered with is refused like one that has grown old.
+that was tampered with is refused like one that has grown old. What was found is not looked for again: the
+goals may be any that the treatments can have (goals.py), and must be there that they have by themselves. The
+reasons are sentences for people, and are kept as they are.
 """
 
 from __future__ import annotations
@@ -58,6 +60,8 @@ def _differences(plan: Plan, now: Plan) -> Iterator[str]:
             yield _was_and_is(name, was, is_)
     yield from _other_assumptions(plan.assumptions, now.assumptions)
     yield from _other_steps(plan.steps, now.steps)
+    if plan.goals != now.goals:
+        yield _was_and_is("goals", *(", ".join(map(str, goals)) for goals in (plan.goals, now.goals)))
 
 
 def _other_assumptions(before: Sequence[Assumption], now: Sequence[Assumption]) -> Iterator[str]:

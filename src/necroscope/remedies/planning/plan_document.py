@@ -7,23 +7,22 @@ Reading is strict all the same, so that a slip in a file that was edited is name
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from necroscope.errors import PlanError
 from necroscope.model.plan import Plan
 from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.planning.goals import why_not_goal
+from necroscope.sources.plain_files import STDIN, read_named
 
 SCHEMA = 1
 KIND = "necroscope-plan"
 LARGEST_FILE_BYTES = 4 << 20
 LONGEST_TEXT = 256 << 10  # the text of a drop-in has some hundred characters
 LONGEST_LIST = 10_000
-STDIN = Path("/dev/stdin")
 HINT = "`necroscope fix ... -o FILE` makes one"
 
 
@@ -40,27 +39,15 @@ def plan_text(plan: Plan) -> str:
 def read_plan(path: Path) -> Plan:
     """The plan in a file: alone, or in all that `fix --json` printed. Raises PlanError."""
     try:
-        with _opened(path) as file:
-            data = file.read(LARGEST_FILE_BYTES + 1)
+        data = read_named(path, LARGEST_FILE_BYTES)
     except OSError as error:
-        raise PlanError(f"{path}: {error.strerror}") from error
-    if len(data) > LARGEST_FILE_BYTES:
-        raise PlanError(f"{path} is too large for a plan", hint=HINT)
+        raise PlanError(
+            f"{path}: {error.strerror}", hint=f"{HINT}; {STDIN} reads what is piped in"
+        ) from error
     try:
         return parse_plan(data)
     except PlanError as error:
         raise PlanError(f"{path}: {error.what}", hint=error.hint) from error
-
-
-def _opened(path: Path) -> BinaryIO:
-    """A plain file, or what is piped into us; any other pipe or device could keep us waiting for ever."""
-    if path == STDIN:
-        return os.fdopen(os.dup(0), "rb")
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise PlanError(f"{path} is no plain file", hint=f"{STDIN} reads what is piped in")
-    return file
 
 
 def parse_plan(data: bytes) -> Plan:
@@ -81,6 +68,9 @@ def parse_plan(data: bytes) -> Plan:
     for place, treatment in enumerate(plan.treatments):
         if treatment.remedy not in ALL_REMEDIES:
             _refuse(f"treatments[{place}].remedy", f"there is no remedy '{treatment.remedy[:80]}'")
+    for place, goal in enumerate(plan.goals):
+        if why := why_not_goal(goal, plan.treatments):
+            _refuse(f"goals[{place}]", why)
     return plan
 
 

@@ -6,12 +6,12 @@ commands to look at it. For programs and libraries nobody has to be ended: recla
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from os.path import commonpath
 
 from necroscope.model.amounts import bytes_text
 from necroscope.model.plan import ByHand
+from necroscope.model.shell_command import shell_command, shell_comment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess, ZombieHolder
 from necroscope.remedies.purging.holding import HolderGroup, Holding, grouped, is_below
 from necroscope.remedies.purging.limits import limit, noise_floor
@@ -20,7 +20,7 @@ from necroscope.sources.host import Host
 from necroscope.sources.page_owners import PAGE_BYTES
 
 MOST_COMMANDS = 20
-DROP = "sync; echo 1 > /proc/sys/vm/drop_caches"
+DROP = "sync; echo 1 >/proc/sys/vm/drop_caches"
 OF_SYSTEMD = ("/run/systemd/", "/run/udev/", "/run/log/journal/")  # what is there belongs to what runs
 ENDS_NOBODY = (
     "nobody is to be ended for it, since many use it or the node needs who does: wait for their restart"
@@ -96,36 +96,39 @@ def _looks(group: HolderGroup) -> Iterator[str]:
     """Commands that change nothing."""
     first = group.holders[0]
     if group.kind in (HolderKind.TMPFS_FILE, HolderKind.MAPPED_FILE):
-        yield f"fuser -v {shlex.quote(first.name)}"
+        yield shell_command(["fuser", "-v", first.name])  # a path from the root on
     elif group.kind is HolderKind.SEGMENT:
-        yield f"ipcs -m -i {first.name}"
+        yield shell_command(["ipcs", "-m", "-i", first.name])
     for process in first.users[:1] if group.kind in (HolderKind.OPEN_FILE, HolderKind.PROCESS) else ():
-        yield f"ps -o pid,comm,unit,lstart -p {process.pid}"
+        yield shell_command(["ps", "-o", "pid,comm,unit,lstart", "-p", str(process.pid)])
     if len(group.holders) > 1:
-        yield f"# and so for {len(group.holders) - 1:,} more: {group.name}"
+        yield shell_comment(f"and so for {len(group.holders) - 1:,} more: {group.name}")
 
 
 def _commands(group: HolderGroup, processes: Iterable[HoldingProcess]) -> tuple[str, ...]:
     removals = [line for holder in group.holders if (line := _remove(holder))]
     shown = removals[:MOST_COMMANDS]
     if len(removals) > MOST_COMMANDS:
-        shown.append(f"# and {len(removals) - MOST_COMMANDS:,} more like these: {group.name}")
+        shown.append(shell_comment(f"and {len(removals) - MOST_COMMANDS:,} more like these: {group.name}"))
     # A file or a segment that was removed stays until the last process that uses it has let it go.
-    ends = dict.fromkeys(_end(process) for process in processes)
+    ends = dict.fromkeys(line for process in processes for line in _end(process))
     return (*shown, *ends, *([DROP] if group.kind is HolderKind.MAPPED_FILE else []))
 
 
 def _remove(holder: ZombieHolder) -> str:
     if holder.kind is HolderKind.TMPFS_FILE:
-        return f"rm {shlex.quote(holder.name)}"
-    return f"ipcrm -m {holder.name}" if holder.kind is HolderKind.SEGMENT else ""
+        return shell_command(["rm"], [holder.name])
+    return shell_command(["ipcrm", "-m", holder.name]) if holder.kind is HolderKind.SEGMENT else ""
 
 
-def _end(process: HoldingProcess) -> str:
+def _end(process: HoldingProcess) -> tuple[str, str]:
+    """Return who a process is, on a line of its own, and the command that ends it."""
     if process.unit.endswith(".service"):
-        return f"systemctl restart {shlex.quote(process.unit)}  # {process.comm}, pid {process.pid}"
+        who = f"{process.comm}, pid {process.pid}"
+        return shell_comment(who), shell_command(["systemctl", "restart"], [process.unit])
     inside = f" in {process.unit}" if process.unit else ""
-    return f"kill {process.pid}  # {process.comm}{inside}: restart it as it was started"
+    who = f"{process.comm}{inside}: restart it as it was started"
+    return shell_comment(who), shell_command(["kill", str(process.pid)])
 
 
 def _unattached(holding: Holding) -> Iterator[ByHand]:

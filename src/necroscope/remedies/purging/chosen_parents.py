@@ -32,7 +32,8 @@ def choose_parents(holding: Holding, zombies: int, floor: int) -> list[str]:
 
 
 def _can_be_told(parent: ZombieParent) -> bool:
-    return parent.cgroup != "/" and len(parent.cgroup.split()) == 1  # a subject has blanks between cgroups
+    # A subject has blanks between cgroups, and a record has no names that cannot be seen.
+    return parent.cgroup != "/" and len(parent.cgroup.split()) == 1 and parent.cgroup.isprintable()
 
 
 def _topmost(paths: Iterable[str]) -> list[str]:

@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from necroscope.errors import NecroscopeError
+from necroscope.errors import NecroscopeError, UntrustedFolderError
 from necroscope.recording.clock import Anchor
-from necroscope.remedies.record.fixes import fixes_folder
+from necroscope.remedies.record.fixes_folder import opened_fixes
 from necroscope.remedies.record.who import Who
 
 LOG = "log.jsonl"
@@ -48,15 +48,11 @@ class Asked:
     treatments: tuple[str, ...] = ()
 
 
-def log_path(store: Path) -> Path:
-    """The file."""
-    return fixes_folder(store) / LOG
-
-
 def add_to_log(store: Path, who: Who, at_ns: int, line: LogLine) -> None:
-    """Append a line, durably. Raises OSError."""
+    """Append a line, durably. Raises OSError, UntrustedFolderError."""
     document = {"at": Anchor(0, 0).iso(at_ns), "who": asdict(who), **asdict(line)}
-    descriptor = os.open(log_path(store), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    with opened_fixes(store) as fixes:
+        descriptor = fixes.open(LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         os.write(descriptor, _end_of_torn_line(descriptor) + json.dumps(document).encode() + b"\n")
         os.fsync(descriptor)
@@ -67,7 +63,7 @@ def add_to_log(store: Path, who: Who, at_ns: int, line: LogLine) -> None:
 def log_refusal(store: Path, who: Who, asked: Asked, error: NecroscopeError) -> None:
     """Note that something was not carried out, where there is a log; no folder is made for it."""
     line = LogLine(REFUSED, asked.fix, treatments=asked.treatments, command=asked.how, outcome=error.what)
-    with suppress(OSError):  # the refusal itself is what counts
+    with suppress(OSError, UntrustedFolderError):  # the refusal itself is what counts
         add_to_log(store, who, time.time_ns(), line)
 
 

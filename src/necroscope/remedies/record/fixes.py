@@ -1,4 +1,4 @@
-"""Fixes on disk: `<store>/.fixes/<UTC time>-<remedy>/`, each with its plan and its journal.
+"""Fixes on disk: `<store>-fixes/<UTC time>-<remedy>/`, each with its plan and its journal.
 
 A fix gets its name when its plan and the state before it are on disk, which is before its first step: what
 has no name has changed nothing.
@@ -7,25 +7,20 @@ has no name has changed nothing.
 from __future__ import annotations
 
 import difflib
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from necroscope.errors import NecroscopeError, PlanError, StoreError, UsageError
+from necroscope.errors import CannotLookError, NecroscopeError, PlanError, StoreError, UsageError
 from necroscope.model.fix import Fix
 from necroscope.model.plan import Plan
-from necroscope.recording.durable import sync_folder, write_durably
-from necroscope.recording.store_place import not_permitted
-from necroscope.remedies.planning.plan_document import parse_plan, plan_text
+from necroscope.remedies.planning.plan_document import LARGEST_FILE_BYTES, parse_plan, plan_text
+from necroscope.remedies.record.fixes_folder import RecordFolder, fixes_folder, opened_fixes
 from necroscope.remedies.record.history import fix_from
 from necroscope.remedies.record.journal import JOURNAL, Entry, Happening, entry_line, read_entries
 
-FOLDER = ".fixes"
 PLAN = "plan.json"
 MAKING = ".making-"
 MOST_OF_ONE_SECOND = 1000
@@ -47,26 +42,29 @@ class Fixes:
     damaged: tuple[DamagedFix, ...] = ()
 
 
-def fixes_folder(store: Path) -> Path:
-    """Where the fixes of a store are."""
-    return store / FOLDER
-
-
 def read_fixes(store: Path) -> Fixes:
-    """All fixes. Raises CannotLookError where this user may not read them."""
+    """All fixes. Raises CannotLookError if this user may not read them, StoreError if others could write."""
     try:
-        with os.scandir(fixes_folder(store)) as entries:
-            folders = [Path(entry.path) for entry in entries if entry.is_dir() and entry.name[0] != "."]
+        with opened_fixes(store) as folder:
+            return _read_all(folder)
     except (FileNotFoundError, NotADirectoryError):
         return Fixes()
     except PermissionError as error:
-        raise not_permitted(fixes_folder(store)) from error
+        what = f"not permitted to read {fixes_folder(store)}"
+        raise CannotLookError(what, hint="run it as its owner: as root") from error
+    except OSError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from error
+
+
+def _read_all(folder: RecordFolder) -> Fixes:
     fixes, damaged = [], []
-    for folder in sorted(folders):
+    for name in folder.folders():
+        if name.startswith("."):
+            continue
         try:
-            fixes.append(read_fix(folder))
+            fixes.append(read_fix(folder, name))
         except StoreError as error:
-            damaged.append(DamagedFix(folder, error))
+            damaged.append(DamagedFix(folder.path / name, error))
     return Fixes(tuple(sorted(fixes, key=lambda fix: (fix.begun_ns, fix.id))), tuple(damaged))
 
 
@@ -84,38 +82,42 @@ def find_fix(store: Path, id: str) -> Fix:
     raise UsageError(f"there is no fix '{id}' in {store}", hint=hint)
 
 
-def read_fix(folder: Path) -> Fix:
+def read_fix(fixes: RecordFolder, id: str) -> Fix:
     """A fix from its folder. Raises StoreError, which names the file."""
+    place = fixes.path / id
     try:
-        data = (folder / PLAN).read_bytes()
-        entries = read_entries(folder)
+        with fixes.inside(id) as folder:
+            data = folder.read(PLAN, LARGEST_FILE_BYTES)
+            entries = read_entries(folder)
         if not entries or entries[0].kind is not Happening.BEGUN:
-            raise StoreError(f"{folder / JOURNAL} does not begin with the state before the fix")
+            raise StoreError(f"{place / JOURNAL} does not begin with the state before the fix")
         if sha256(data).hexdigest() != entries[0].plan_sha256:
-            raise StoreError(f"{folder / PLAN} is not the plan that was carried out")
-        return fix_from(folder.name, parse_plan(data), entries)
+            raise StoreError(f"{place / PLAN} is not the plan that was carried out")
+        return fix_from(id, parse_plan(data), entries)
     except OSError as error:
         raise StoreError(f"{error.filename}: {error.strerror}") from error
     except (PlanError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise StoreError(
-            f"{folder}: {error}", hint="another version of necroscope may have made it"
-        ) from error
+        hint = "another version of necroscope may have made it"
+        raise StoreError(f"{place}: {error}", hint=hint) from error
 
 
-def create_fix(store: Path, plan: Plan, begun: Entry) -> Path:
-    """The folder of a new fix, with its plan and its first entry on disk. Raises OSError."""
-    parent = fixes_folder(store)
-    remove_unnamed(store)
-    making = Path(tempfile.mkdtemp(prefix=MAKING, dir=parent))  # for us alone, as all below it
-    try:
-        write_durably(making / PLAN, plan_text(plan).encode())
-        write_durably(making / JOURNAL, entry_line(begun))
-        sync_folder(making)
-        folder = _named(making, plan, begun.at_ns)
-        sync_folder(parent)
-        return folder
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+def create_fix(store: Path, plan: Plan, begun: Entry) -> Fix:
+    """A new fix, with its plan and its first entry on disk. Raises OSError, StoreError."""
+    with opened_fixes(store) as fixes:
+        _remove_unnamed(fixes)
+        making = fixes.make(MAKING)
+        try:
+            with fixes.inside(making) as folder:
+                folder.create(PLAN, plan_text(plan).encode())
+                folder.create(JOURNAL, entry_line(begun))
+                folder.sync()
+            fix = read_fix(fixes, making)  # one that cannot be read would hold up all others
+            id = _free_name(fixes, plan, begun.at_ns)
+            fixes.rename(making, id)
+            fixes.sync()
+        finally:
+            fixes.remove(making)
+    return replace(fix, id=id)
 
 
 def plan_checksum(plan: Plan) -> str:
@@ -123,17 +125,18 @@ def plan_checksum(plan: Plan) -> str:
     return sha256(plan_text(plan).encode()).hexdigest()
 
 
-def remove_unnamed(store: Path) -> None:
+def _remove_unnamed(fixes: RecordFolder) -> None:
     """Remove what a crash left of fixes that had not begun. Only for whoever holds the lock."""
-    for path in fixes_folder(store).glob(f"{MAKING}*"):
-        shutil.rmtree(path, ignore_errors=True)
+    for name in fixes.folders():
+        if name.startswith(MAKING):
+            fixes.remove(name)
 
 
-def _named(making: Path, plan: Plan, begun_ns: int) -> Path:
+def _free_name(fixes: RecordFolder, plan: Plan, begun_ns: int) -> str:
     for name in _names(plan, begun_ns):
-        if not (making.parent / name).exists():
-            return making.rename(making.parent / name)
-    raise StoreError(f"{making.parent}: too many fixes of one second")
+        if not fixes.has(name):
+            return name
+    raise StoreError(f"{fixes.path}: too many fixes of one second")
 
 
 def _names(plan: Plan, begun_ns: int) -> Iterator[str]:

@@ -3,7 +3,7 @@
     9d2f6a01 {"kind": "step-begun", "at_ns": 1792130760000000000, "step": 1, ...}
 
 A line is a checksum and JSON. A power cut may tear the last one, which then has not happened; any other
-damage is an error.
+damage is an error, and so is a line that has another form than ours.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from necroscope.errors import StoreError
 from necroscope.model.fix import State
+from necroscope.remedies.record.fixes_folder import RecordFolder
 
 JOURNAL = "journal"
+MAX_BYTES = 16 << 20  # one fix has some kilobytes; each further try adds less
+MAX_TIME_NS = 2**63 - 1
 CHECKSUM_DIGITS = 8
 
 
@@ -45,6 +47,9 @@ class Happening(enum.Enum):
     INTERRUPTED = "interrupted"  # by Ctrl-C: what was begun stays as it is
 
 
+OF_STEPS = frozenset(kind for kind in Happening if kind.value.startswith("step-"))
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line."""
@@ -63,16 +68,18 @@ class Entry:
 class Journal:
     """An open journal. One process at a time writes it: see lock.py."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        _, length = _read(path)
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    def __init__(self, folder: RecordFolder) -> None:
+        self._path = folder.path / JOURNAL
+        _, length = _read(folder)
+        self._descriptor = folder.open(JOURNAL, os.O_WRONLY | os.O_APPEND)
         os.ftruncate(self._descriptor, length)  # what a crash tore would be damage before the next line
 
     def add(self, entry: Entry) -> None:
         """Append a line; it is on disk when this returns."""
         line = entry_line(entry)
         length = os.fstat(self._descriptor).st_size
+        if length + len(line) > MAX_BYTES:  # we would not read it again
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(self._path))
         if os.write(self._descriptor, line) < len(line):  # the disk is full
             os.ftruncate(self._descriptor, length)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
@@ -84,18 +91,18 @@ class Journal:
 
 
 @contextmanager
-def opened_journal(folder: Path) -> Iterator[Journal]:
+def opened_journal(folder: RecordFolder) -> Iterator[Journal]:
     """The journal of a fix, to be written on."""
-    journal = Journal(folder / JOURNAL)
+    journal = Journal(folder)
     try:
         yield journal
     finally:
         journal.close()
 
 
-def read_entries(folder: Path) -> list[Entry]:
+def read_entries(folder: RecordFolder) -> list[Entry]:
     """All whole lines of a fix's journal. Raises StoreError where it is damaged, OSError."""
-    return _read(folder / JOURNAL)[0]
+    return _read(folder)[0]
 
 
 def entry_line(entry: Entry) -> bytes:
@@ -103,18 +110,19 @@ def entry_line(entry: Entry) -> bytes:
     return _line(json.dumps({**asdict(entry), "kind": entry.kind.value}).encode())
 
 
-def _read(path: Path) -> tuple[list[Entry], int]:
+def _read(folder: RecordFolder) -> tuple[list[Entry], int]:
     """The entries, and how many bytes they take."""
     entries: list[Entry] = []
     length = 0
-    data = path.read_bytes()
+    data = folder.read(JOURNAL, MAX_BYTES)
     for line in data.splitlines(keepends=True):
         if length + len(line) == len(data) and not line.endswith(b"\n"):
             break  # torn
         entry = _entry(line)
         if entry is None:
             hint = "restore it, or move the folder of this fix away once you know what it has changed"
-            raise StoreError(f"{path}: line {len(entries) + 1} is damaged", hint=hint)
+            what = f"{folder.path / JOURNAL}: line {len(entries) + 1} is damaged"
+            raise StoreError(what, hint=hint)
         entries.append(entry)
         length += len(line)
     return entries, length
@@ -125,9 +133,29 @@ def _entry(line: bytes) -> Entry | None:
     text = line[CHECKSUM_DIGITS + 1 : -1]
     if line != _line(text):
         return None
-    document: dict[str, Any] = json.loads(text)
-    before = tuple(document.pop("before"))
-    return Entry(**{**document, "kind": Happening(document["kind"]), "before": before})
+    try:
+        document = json.loads(text)
+        return Entry(**_checked(document))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _checked(document: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an entry. Raises one of several errors if one is not as we write it."""
+    if document.keys() != {field.name for field in fields(Entry)}:
+        raise ValueError("other fields")
+    texts = [document[name] for name in ("who", "outcome", "plan_sha256")]
+    numbers = [document[name] for name in ("at_ns", "step")]
+    before = document["before"]
+    texts += [text for state in before for row in state.items() for text in row]
+    if not all(type(text) is str for text in texts) or not all(type(one) is int for one in numbers):
+        raise TypeError("other types")
+    if not all(0 <= number <= MAX_TIME_NS for number in numbers):
+        raise ValueError("not a number of ours")
+    kind = Happening(document["kind"])
+    if (kind is Happening.STEP_LOOKED and len(before) != 1) or (kind in OF_STEPS) is not bool(numbers[1]):
+        raise ValueError("not what happens to a step")
+    return {**document, "kind": kind, "before": tuple(before)}
 
 
 def _line(text: bytes) -> bytes:

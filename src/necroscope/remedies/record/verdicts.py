@@ -14,26 +14,26 @@ from typing import Any
 from necroscope.errors import StoreError
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.verdict import Comparison, Measure, Verdict, Verification
-from necroscope.recording.durable import sync_folder, write_durably
-from necroscope.remedies.record.fixes import fixes_folder
+from necroscope.remedies.record.fixes_folder import fixes_folder, opened_fixes
 
 VERDICT = "verdict.json"
+MAX_BYTES = 4 << 20
 SCHEMA = 1
 
 
 def keep_verdict(store: Path, kept: KeptVerdict) -> None:
-    """Put a verdict beside its fix, in place of an older one. Raises OSError."""
-    folder = fixes_folder(store) / kept.verification.fix
+    """Put a verdict beside its fix, in place of an older one. Raises OSError, StoreError."""
     document = {"schema": SCHEMA, **asdict(kept)}
-    write_durably(folder / VERDICT, json.dumps(document, default=_word).encode(), mode=0o600)
-    sync_folder(folder)
+    with opened_fixes(store) as fixes, fixes.inside(kept.verification.fix) as folder:
+        folder.write(VERDICT, json.dumps(document, default=_word).encode())
 
 
 def read_verdict(store: Path, fix: str) -> KeptVerdict | None:
     """The verdict beside a fix; None where nobody asked. Raises StoreError, which names the file."""
     path = fixes_folder(store) / fix / VERDICT
     try:
-        document = json.loads(path.read_bytes())
+        with opened_fixes(store) as fixes, fixes.inside(fix) as folder:
+            document = json.loads(folder.read(VERDICT, MAX_BYTES))
         if document.pop("schema") != SCHEMA:
             raise ValueError("it has another schema")
         return KeptVerdict(**{**document, "verification": _verification(document["verification"])})
@@ -41,7 +41,7 @@ def read_verdict(store: Path, fix: str) -> KeptVerdict | None:
         return None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         hint = "another version of necroscope may have made it; `necroscope verify` makes a new one"
         raise StoreError(f"{path}: {error}", hint=hint) from error
 

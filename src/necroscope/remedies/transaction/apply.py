@@ -10,7 +10,7 @@ from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import Plan
 from necroscope.remedies.planning.plan_check import refuse_if_changed
 from necroscope.remedies.record.audit_log import LogLine, add_to_log
-from necroscope.remedies.record.fixes import create_fix, plan_checksum, read_fix
+from necroscope.remedies.record.fixes import create_fix, plan_checksum
 from necroscope.remedies.record.journal import Entry, Happening
 from necroscope.remedies.transaction.carrying_out import (
     Site,
@@ -21,6 +21,7 @@ from necroscope.remedies.transaction.carrying_out import (
 )
 from necroscope.remedies.transaction.going_on import refuse_vital, vital_in_the_rest
 from necroscope.remedies.transaction.opening import CONTINUE, begun_alone, reopened
+from necroscope.remedies.transaction.record_check import why_foreign
 from necroscope.remedies.transaction.ways_out import ways_out
 from necroscope.remedies.transaction.writable import refuse_not_writable
 from necroscope.sources.host import Host
@@ -86,6 +87,9 @@ def _begin(plan: Plan, site: Site) -> Fix:
     except (OSError, NecroscopeError) as error:
         what = f"the state before cannot be recorded: {sentence_of(error)}"
         raise RefusedError(what, hint="nothing was changed") from error
+    if why := why_foreign(plan.treatments, plan.steps, before, site.host):
+        hint = "change what is there by hand first; nothing was changed"
+        raise RefusedError(f"an undo would not put back what is there now: {why}", hint=hint)
     begun = Entry(
         Happening.BEGUN, time.time_ns(), str(site.who), before=before, plan_sha256=plan_checksum(plan)
     )
@@ -93,7 +97,7 @@ def _begin(plan: Plan, site: Site) -> Fix:
         # The log first: one that cannot be written is found before anything is on record as begun.
         line = LogLine(Happening.BEGUN.value, host=plan.host, treatments=tuple(map(str, plan.treatments)))
         add_to_log(site.store, site.who, begun.at_ns, line)
-        return read_fix(create_fix(site.store, plan, begun))
+        return create_fix(site.store, plan, begun)
     except OSError as error:
         hint = "no undo record, no fix: --store names a folder that can be written; nothing was changed"
         raise StoreError(f"the record cannot be written: {sentence_of(error)}", hint=hint) from error

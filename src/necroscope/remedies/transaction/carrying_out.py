@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,12 +17,13 @@ from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.record.audit_log import LogLine, add_to_log
-from necroscope.remedies.record.fixes import fixes_folder
+from necroscope.remedies.record.fixes_folder import opened_fixes
 from necroscope.remedies.record.history import with_entry
 from necroscope.remedies.record.journal import Entry, Happening, Journal, opened_journal
 from necroscope.remedies.record.who import Who, who_am_i
 from necroscope.remedies.transaction.going_on import state_to_go_on_from
 from necroscope.remedies.transaction.machine_lock import forget_begun, note_begun
+from necroscope.remedies.transaction.record_check import why_foreign
 from necroscope.remedies.transaction.refusals import LEFT
 from necroscope.remedies.transaction.ways_out import ways_out
 from necroscope.sources.host import Host
@@ -62,7 +63,7 @@ class Transaction:
             self._journal.add(entry)
             self.fix = with_entry(self.fix, entry)
             add_to_log(self._site.store, self._site.who, entry.at_ns, _log_line(self.fix, entry))
-        except OSError as error:
+        except (OSError, StoreError) as error:
             place = f"at step {step}" if step else "between two steps"
             what = f"stopped {place}, which cannot be recorded: {sentence_of(error)}"
             raise ChangeError(what, hint=self._ways_out()) from error
@@ -72,6 +73,8 @@ class Transaction:
         step, progress = self.fix.plan.steps[number - 1], self.fix.progress[number - 1]
         with self._failing(number, Happening.STEP_FAILED, "failed"):
             before = state_to_go_on_from(self._site.host, step, progress)
+            if why := why_foreign(self.fix.plan.treatments, [step], [before], self._site.host):
+                raise ChangeError(f"an undo would not restore what is there now: {why}")
         if before != progress.before:
             self.note(Happening.STEP_LOOKED, number, before=(dict(before),))
 
@@ -129,7 +132,9 @@ class Transaction:
 @contextmanager
 def transaction(fix: Fix, site: Site) -> Iterator[Transaction]:
     """A fix of the store whose record can be written on; the machine knows of it until it has ended."""
-    with opened_journal(fixes_folder(site.store) / fix.id) as journal:
+    with ExitStack() as stack:
+        fixes = stack.enter_context(opened_fixes(site.store))
+        journal = stack.enter_context(opened_journal(stack.enter_context(fixes.inside(fix.id))))
         work = Transaction(fix, site, journal)
         try:
             note_begun(site.host, fix.id, site.store)

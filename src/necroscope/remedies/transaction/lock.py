@@ -8,11 +8,11 @@ from pathlib import Path
 
 from necroscope.errors import FixHeldError, StoreError
 from necroscope.recording.process_lock import AlreadyHeldError, is_held, locked, told_by
-from necroscope.remedies.record.fixes import fixes_folder
+from necroscope.remedies.record.fixes_folder import FILE_MODE, make_fixes_folder, opened_fixes
 from necroscope.remedies.transaction.machine_lock import held_machine
 from necroscope.sources.host import Host
 
-LOCK = "lock"
+LOCK = Path("lock")
 SOMEBODY = "another process"
 TRIES = 5  # whoever lists the fixes holds it for an instant
 
@@ -23,15 +23,15 @@ def held(store: Path, host: Host) -> Iterator[None]:
 
     The kernel lets go when we end, however that is.
     """
-    path = fixes_folder(store) / LOCK
     with ExitStack() as stack:
         try:
-            store.mkdir(parents=True, exist_ok=True)
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            stack.enter_context(locked(path, 0o600, tries=TRIES))
+            make_fixes_folder(store)
+            folder = stack.enter_context(opened_fixes(store))
+            stack.enter_context(locked(LOCK, FILE_MODE, tries=TRIES, dir_fd=folder.descriptor))
         except OSError as error:
             hint = "--store names a folder that can be written; nothing was changed"
-            raise StoreError(f"{error.filename or path}: {error.strerror}", hint=hint) from error
+            what = f"{error.filename or store}: {error.strerror or error}"
+            raise StoreError(what, hint=hint) from error
         except AlreadyHeldError as error:
             raise _held_by(str(error.holder or SOMEBODY)) from error
         try:
@@ -43,8 +43,13 @@ def held(store: Path, host: Host) -> Iterator[None]:
 
 def holder_of(store: Path) -> str:
     """Who carries out a fix with this store right now, in words; empty where nobody does."""
-    path = fixes_folder(store) / LOCK
-    return str(told_by(path) or SOMEBODY) if is_held(path) else ""
+    try:
+        with opened_fixes(store) as folder:
+            if not is_held(LOCK, dir_fd=folder.descriptor):
+                return ""
+            return str(told_by(LOCK, dir_fd=folder.descriptor) or SOMEBODY)
+    except OSError:
+        return ""
 
 
 def _held_by(holder: str) -> FixHeldError:

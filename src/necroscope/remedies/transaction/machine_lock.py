@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from necroscope.errors import StoreError
+from necroscope.errors import StoreError, UntrustedFolderError
 from necroscope.recording.durable import write_durably
 from necroscope.recording.process_lock import locked
-from necroscope.sources.host import Host, read_whole
+from necroscope.recording.trusted_folder import open_private
+from necroscope.sources.host import Host
+from necroscope.sources.plain_files import read_plain
 
 RUN = Path("/run")  # of the machine that we run on
-FOLDER = "necroscope"
+FOLDER = "necroscope-fixes"  # the service has /run/necroscope
+MODE = 0o600
+MAX_BYTES = 64 << 10
 HINT = "a lock there keeps two fixes of one machine apart; nothing was changed"
 
 
@@ -39,22 +42,33 @@ class MachinePlace:
 
     folder: Path
     name: str
+    root: Path = Path("/")  # of the machine in which the folder is
 
     @property
-    def lock(self) -> Path:
+    def lock(self) -> str:
         """Held while it is changed."""
-        return self.folder / f"{self.name}.lock"
+        return f"{self.name}.lock"
 
     @property
-    def note(self) -> Path:
+    def note(self) -> str:
         """The fix that is under way, or was left."""
-        return self.folder / f"{self.name}.begun"
+        return f"{self.name}.begun"
+
+    @contextmanager
+    def opened(self, *, make: bool = False) -> Iterator[int]:
+        """Open the folder. Raises OSError, and UntrustedFolderError if others may enter it."""
+        owner = self.root.stat().st_uid  # root of a container is not ours
+        descriptor = open_private(self.folder, make=make, root=self.root, owners=(owner,))
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
 
 def machine_place(host: Host) -> MachinePlace | None:
     """None for an image, and a user who has no folder for what runs: the store's own lock has to do."""
     if host.is_live:
-        return MachinePlace(host.path("/run") / FOLDER, "fix")
+        return MachinePlace(host.path("/run") / FOLDER, "fix", host.root)
     name = f"image-{sha256(os.fsencode(host.root.resolve())).hexdigest()[:16]}"
     if os.geteuid() == 0:
         return MachinePlace(RUN / FOLDER, name)
@@ -69,10 +83,13 @@ def held_machine(host: Host, tries: int) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             if place:
-                _make_private(place.folder, host)
-                stack.enter_context(locked(place.lock, 0o600, tries=tries, remove=True))
+                folder = stack.enter_context(place.opened(make=True))
+                lock = locked(Path(place.lock), MODE, tries=tries, remove=True, dir_fd=folder)
+                stack.enter_context(lock)
         except OSError as error:
             raise StoreError(f"{error.filename or place}: {error.strerror}", hint=HINT) from error
+        except UntrustedFolderError as error:
+            raise UntrustedFolderError(error.what, hint=f"{error.hint}; {HINT}") from error
         yield
 
 
@@ -80,29 +97,24 @@ def note_begun(host: Host, id: str, store: Path) -> None:
     """Leave a note for those who have another store. Raises OSError."""
     if place := machine_place(host):
         text = json.dumps(asdict(Left(id, str(store.resolve()))))
-        write_durably(place.note, text.encode(), mode=0o600)
+        with place.opened() as folder:
+            write_durably(Path(place.note), text.encode(), mode=MODE, dir_fd=folder)
 
 
 def forget_begun(host: Host) -> None:
     """It has ended."""
     if place := machine_place(host):
-        place.note.unlink(missing_ok=True)
+        with suppress(FileNotFoundError), place.opened() as folder:
+            os.unlink(place.note, dir_fd=folder)
 
 
 def read_begun(host: Host) -> Left | None:
     """The fix that was begun last and is not known to have ended; None where there is none."""
-    place = machine_place(host)
     try:
-        document = json.loads(read_whole(place.note)) if place else {}
+        if (place := machine_place(host)) is None:
+            return None
+        with place.opened() as folder:
+            document = json.loads(read_plain(place.note, MAX_BYTES, dir_fd=folder))
         return Left(str(document["id"]), str(document["store"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, UntrustedFolderError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _make_private(folder: Path, host: Host) -> None:
-    """A folder that nobody else can enter; one that is there has to be such. Raises OSError, StoreError."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    owners = (os.geteuid(), host.root.stat().st_uid)  # root of a container is not ours
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners or status.st_mode & 0o077:
-        raise StoreError(f"{folder} is not a folder of root's alone", hint=HINT)

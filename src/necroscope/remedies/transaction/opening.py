@@ -11,6 +11,7 @@ from necroscope.remedies.record.audit_log import Asked, log_refusal
 from necroscope.remedies.record.fixes import find_fix
 from necroscope.remedies.transaction.carrying_out import Site
 from necroscope.remedies.transaction.lock import held
+from necroscope.remedies.transaction.record_check import refuse_foreign_record
 from necroscope.remedies.transaction.refusals import (
     refuse_begun_elsewhere,
     refuse_other_host,
@@ -35,6 +36,7 @@ def reopened(id: str, site: Site, how: str) -> Iterator[Fix]:
     with _alone(site, Asked(how, fix=id)):
         fix = find_fix(site.store, id)
         refuse_other_host(fix, site.host)
+        refuse_foreign_record(fix, site.host)
         refuse_unfinished(site.store, site.host, but=id)
         yield fix
 

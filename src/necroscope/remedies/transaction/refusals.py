@@ -7,6 +7,7 @@ from pathlib import Path
 
 from necroscope.errors import FixHeldError, NecroscopeError, RefusedError, StoreError
 from necroscope.model.fix import Fix, FixState
+from necroscope.model.shell_command import option, shell_command
 from necroscope.remedies.planning.plan_check import is_of_host
 from necroscope.remedies.record.fixes import find_fix, read_fixes
 from necroscope.remedies.transaction.machine_lock import machine_place, read_begun
@@ -27,7 +28,7 @@ def refuse_other_host(fix: Fix, host: Host) -> None:
     if is_of_host(fix.plan, host):
         return
     where = f"{fix.plan.host or 'a host without a name'} ({fix.plan.root})"
-    hint = f"run it there, or with --root {fix.plan.root}"
+    hint = f"run it there, or with {shell_command(option('--root', fix.plan.root))}"
     raise RefusedError(f"{fix.id} is a fix of {where}, not of {host.root} here", hint=hint)
 
 
@@ -55,7 +56,7 @@ def refuse_begun_elsewhere(store: Path, host: Host) -> None:
         fix = find_fix(elsewhere, begun.id)
     except NecroscopeError as error:
         what = f"{begun.id} of the store {elsewhere} may have ended in the middle: {error.what}"
-        note = place.note if (place := machine_place(host)) else ""
+        note = place.folder / place.note if (place := machine_place(host)) else ""
         hint = f"use that store; where it is lost, find out what was changed, then remove {note}"
         raise FixHeldError(what, hint=hint) from error
     for left in left_in_the_middle((fix,), host):

@@ -92,7 +92,7 @@ def _refuse_later_change(fix: Fix, site: Site) -> None:
     changes = list(_later_changes(fix, site.host))
     if changes:
         what = f"it is no longer as {fix.id} left it: {'; '.join(changes)}"
-        hint = f"`{undo_command(fix, site.store)} --force` overwrites that where it can"
+        hint = f"`{undo_command(fix, site.store, '--force')}` overwrites that where it can"
         raise HostChangedError(what, hint=hint)
 
 

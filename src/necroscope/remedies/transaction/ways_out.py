@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from necroscope.errors import StoreError
 from necroscope.model.fix import Fix, FixState
+from necroscope.model.shell_command import necroscope_command, option
 from necroscope.recording.store_place import default_store
 
-LIKE_OPTION = "-."  # the units of the root: -.mount, -.slice
+
+def our_command(
+    verb: str,
+    names: Sequence[str],
+    options: Sequence[str],
+    root: str | Path,
+    store: Path | None,
+) -> str:
+    """Return a command of ours, with --root and --store if those are not the usual ones."""
+    at_root = option("--root", str(root)) if Path(root) != Path("/") else ()
+    at_store = option("--store", str(store)) if store not in (None, _usual_store()) else ()
+    return necroscope_command(verb, names, [*options, *at_root, *at_store])
 
 
-def our_command(words: Sequence[str], root: str | Path, store: Path | None) -> str:
-    """A command of ours, with --root and --store where those are not the usual ones."""
-    at_root = ["--root", str(root)] if Path(root) != Path("/") else []
-    at_store = ["--store", str(store)] if store not in (None, _usual_store()) else []
-    if not any(word.startswith(LIKE_OPTION) for word in words):
-        return shlex.join(["necroscope", *words, *at_root, *at_store])
-    verb, *others = words
-    options = [word for word in others if word.startswith("--")]
-    names = [word for word in others if word not in options]
-    return shlex.join(["necroscope", verb, *options, *at_root, *at_store, "--", *names])
-
-
-def undo_command(fix: Fix, store: Path) -> str:
+def undo_command(fix: Fix, store: Path, *options: str) -> str:
     """What takes a fix back."""
-    return our_command(["fix", "--undo", fix.id], fix.plan.root, store)
+    return our_command("fix", (), (*option("--undo", fix.id), *options), fix.plan.root, store)
 
 
 def ways_out(fix: Fix, store: Path) -> str:
@@ -36,7 +35,7 @@ def ways_out(fix: Fix, store: Path) -> str:
     if fix.state is FixState.UNDOING:
         return f"`{back}` tries the rest again; with --force what cannot be taken back is left as it is"
     flags = ["--even-vital"] if fix.plan.vital else []
-    on = our_command(["fix", "--continue", fix.id, *flags], fix.plan.root, store)
+    on = our_command("fix", (), (*option("--continue", fix.id), *flags), fix.plan.root, store)
     return f"`{back}` takes back what was done, `{on}` tries the rest again"
 
 

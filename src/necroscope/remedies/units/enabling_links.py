@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from necroscope.errors import CannotLookError
 from necroscope.remedies.actions.means.files import place_of, read_link
 from necroscope.remedies.units.subject import SubjectUnit
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.unit_tree import MASK, PERSISTENT, RUNTIME
+from necroscope.sources.systemd.unit_names import parse_unit_name
+from necroscope.sources.systemd.unit_tree import MASK, PERSISTENT, RUNTIME, read_unit_tree
 
 
 def find_links(host: Host, unit: SubjectUnit) -> dict[str, str]:
@@ -24,6 +27,22 @@ def find_links(host: Host, unit: SubjectUnit) -> dict[str, str]:
         if text and text != MASK:  # a mask in a .wants folder keeps another link from counting
             found[path] = text
     return found
+
+
+def names_by_links(host: Host, unit: str, links: Mapping[str, str]) -> frozenset[str]:
+    """The names by which links may enable a unit: its own, its template's, and aliases, also in `links`.
+
+    Of a link in a .wants folder only the name counts, wherever it leads.
+    """
+    parts = parse_unit_name(unit)
+    places = [(*path.rpartition("/"), text) for path, text in links.items()]
+    leading = {name: text for folder, _, name, text in places if folder in (PERSISTENT, RUNTIME)}
+    for place in read_unit_tree(host, of_next_boot=not host.is_live).folders:
+        leading = {**place.links, **leading}
+    names = {unit, parts.template} if parts else {unit}
+    while more := {name for name, text in leading.items() if text.rpartition("/")[2] in names} - names:
+        names |= more
+    return frozenset(names)
 
 
 def _text(host: Host, path: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from necroscope.model.plan import Step
+from necroscope.model.shell_command import shell_command, shell_comment, write_file_command
 from necroscope.remedies.actions.make_link import MAKE_LINK
 from necroscope.remedies.actions.remove_links import REMOVE_LINKS, links_text
 from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_UNDONE
@@ -13,20 +13,26 @@ from necroscope.remedies.actions.stop_unit import STOP_UNIT
 from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import StopEffects
-from necroscope.sources.systemd.unit_tree import MASK, PERSISTENT
+from necroscope.sources.systemd.unit_tree import MASK, PERSISTENT, PRESETS
 
-PRESETS = "/etc/systemd/system-preset"
+RELOAD = "systemctl daemon-reload"
+NOTHING_NOW = "# nothing now: an undo restarts it"
 
 
 def _systemctl(host: Host, verb: str, units: Collection[str]) -> str:
     """The line that a person would type; for an image, on the machine that has it mounted."""
     where = [] if host.is_live else [f"--root={host.root}"]
-    return shlex.join(["systemctl", *where, verb, *units])
+    return shell_command(["systemctl", *where, verb], units)
 
 
 def _path(host: Host, path: str) -> str:
-    """A path of the machine as that person would type it."""
-    return shlex.quote(path if host.is_live else f"{str(host.root).rstrip('/')}{path}")
+    """A path of the machine as that person sees it."""
+    return path if host.is_live else f"{str(host.root).rstrip('/')}{path}"
+
+
+def restart_command(unit: str) -> str:
+    """Return the command that restarts a unit by its files as they are now."""
+    return f"{RELOAD} && {shell_command(['systemctl', 'restart'], [unit])}"
 
 
 def stop_step(host: Host, unit: str, triggers: tuple[str, ...], effects: StopEffects) -> Step:
@@ -51,30 +57,31 @@ def _undo_of_stop(host: Host, names: tuple[str, ...], effects: StopEffects) -> I
     if effects.started:
         yield _systemctl(host, "stop", sorted(effects.started))
     for name, why in effects.lost.items():
-        yield f"# {name} cannot be started again: {why}"
+        yield shell_comment(f"{name} cannot be started again: {why}")
 
 
 def start_when_undone_step(unit: str, upholders: Sequence[str]) -> Step:
     """Start a unit again at the end of an undo, once nothing keeps it from starting."""
-    command = f"systemctl daemon-reload && systemctl restart {shlex.quote(unit)}"
     return Step(
         action=RESTART_UNIT.id,
         target=unit,
         value=WHEN_UNDONE,
-        command=f"# nothing now; after an undo: {command}",
+        command=NOTHING_NOW,
         why=f"{', '.join(upholders)} would start it right after a stop (Upholds=): the next step keeps it"
         " from starting, and an undo starts it once that is gone",
         risk="",
         cost="",
-        undo=command,
+        undo=restart_command(unit),
     )
 
 
 def unlink_step(host: Host, unit: str, links: Mapping[str, str], is_all_of_disable: bool) -> Step:
     """Remove links that enable a unit."""
-    rm = "\n".join(f"rm {_path(host, path)}" for path in sorted(links))
-    ln = "\n".join(f"ln -s {shlex.quote(text)} {_path(host, path)}" for path, text in sorted(links.items()))
-    reload = "\nsystemctl daemon-reload" if host.is_live else ""
+    rm = "\n".join(shell_command(["rm"], [_path(host, path)]) for path in sorted(links))
+    ln = "\n".join(
+        shell_command(["ln", "-s"], [text, _path(host, path)]) for path, text in sorted(links.items())
+    )
+    reload = f"\n{RELOAD}" if host.is_live else ""
     return Step(
         action=REMOVE_LINKS.id,
         target=unit,
@@ -105,9 +112,9 @@ def file_step(host: Host, path: str, text: str, why: str, risk: str = "") -> Ste
     """Write a file: a drop-in of a unit, a preset."""
     folder, _, _ = path.rpartition("/")
     lines = [
-        f"mkdir -p {_path(host, folder)}",
-        f"cat >{_path(host, path)} <<'END'\n{text}END",
-        *(["systemctl daemon-reload"] if host.is_live and folder != PRESETS else []),
+        shell_command(["mkdir", "-p"], [_path(host, folder)]),
+        write_file_command(_path(host, path), text),
+        *([RELOAD] if host.is_live and folder != PRESETS else []),
     ]
     return Step(
         action=WRITE_FILE.id,
@@ -117,5 +124,5 @@ def file_step(host: Host, path: str, text: str, why: str, risk: str = "") -> Ste
         why=why,
         risk=risk,
         cost="",
-        undo="\n".join([f"rm {_path(host, path)}", *lines[2:]]),
+        undo="\n".join([shell_command(["rm"], [_path(host, path)]), *lines[2:]]),
     )

@@ -38,6 +38,7 @@ SEARCH_PATH = (
     GENERATED[2],
 )
 MASK = "/dev/null"  # an image need not have it
+PRESETS = "/etc/systemd/system-preset"
 
 _BELOW_SEARCH_PATH = tuple(f"{folder}/" for folder in SEARCH_PATH)
 
