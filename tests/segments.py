@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from necroscope.findings.detector import Case, Detector
-from necroscope.findings.kernel_log_events import find_events
+from necroscope.findings.kernel_log_events import find_in_log
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.finding import Finding
 from necroscope.model.labels import Labels
@@ -44,7 +44,8 @@ def look(detector: Detector, segment: Segment, **limits: float) -> list[Finding]
     """What one detector finds, with some thresholds changed."""
     thresholds = dict(load_thresholds(None))
     thresholds |= {f"{detector.id}.{name}": value for name, value in limits.items()}
-    return list(detector.look(Case(segment, find_events(segment), thresholds)))
+    found = find_in_log(segment)
+    return list(detector.look(Case(segment, found.events, thresholds, found.userspace_lines)))
 
 
 def evidence(finding: Finding) -> dict[str, Any]:
@@ -68,9 +69,10 @@ def core_seconds(*cores: Sequence[str]) -> list[Cores]:
     return moments
 
 
-def kernel_log(*lines: str, age_seconds: float = 10, facility: int = 0) -> KernelLog:
+def kernel_log(
+    *lines: str, age_seconds: float = 10, facility: int = 0, trusts_programs: bool = False
+) -> KernelLog:
     """Lines of the kernel log, all of the same age when the segment begins."""
     time_ns = BEGIN_NS - int(age_seconds * 1e9)
-    return KernelLog(
-        tuple(LogLine(time_ns, text, facility, n) for n, text in enumerate(lines)), 0, "/dev/kmsg"
-    )
+    logged = tuple(LogLine(time_ns, text, facility, n) for n, text in enumerate(lines))
+    return KernelLog(logged, 0, "/dev/kmsg", trusts_programs)

@@ -1,4 +1,7 @@
-"""Write lines into the kernel log, as a program can: they carry a facility of their own."""
+"""Write lines into the kernel log, as a program can: they carry a facility of their own.
+
+A program's line counts as nothing, so whoever looks for it or records it has to be given `TRUST`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 KMSG = Path("/dev/kmsg")
+TRUST = "--trust-kmsg"  # of `doctor` and `record`
 LINES_PER_OPENING = 10  # kernel.printk_devkmsg=ratelimit: ten lines per opened file in five seconds
 
 

@@ -6,7 +6,7 @@
 Each has a systemd in a container, because a lab machine may have none: behind a prefix, a recorder finds that
 systemd where the host's would be, and all else as it is on the host. What stands for a long time in an
 incident (zombies, a crash loop) is there before; the fault takes seconds, with the driver's line near its
-end. The line is what is not real: the queue goes on.
+end. The line is what is not real: the queue goes on, and the recorder is told to trust lines of programs.
 
 Needs    root, perf, nspawn, a writable kernel log, and a transmit queue whose core is known
 Costs    17 quiet seconds where samples are compared (the diagnosis asks for 15), 6 s of fault, 6 s more
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.faults.kernel_lines import TRUST
 from lab.faults.nic_stalls import transmit_queues, write_stall
 from lab.machines.nspawn import Container
 from lab.running.stage import Stage
@@ -88,7 +89,7 @@ def play_incident(stage: Stage, incident: Incident) -> None:
         "core": incident.core,
         **stage.results.get("made", {}),
     }
-    with stage.recording(prefix=seeing_systemd(incident.machine)):
+    with stage.recording(TRUST, prefix=seeing_systemd(incident.machine)):
         stage.tell(f"{incident.quiet_seconds:g} quiet seconds")
         time.sleep(incident.quiet_seconds)
         strike(stage, incident)

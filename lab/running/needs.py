@@ -9,6 +9,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -89,7 +90,9 @@ def _why_not_disk() -> str | None:
 
 
 def _why_not_ray() -> str | None:
-    return None if importlib.util.find_spec("ray") else "Ray is not installed"
+    if importlib.util.find_spec("ray") is None:
+        return "Ray is not installed"
+    return "Ray cannot run from a folder with a space in its name" if " " in sys.prefix else None
 
 
 @cache

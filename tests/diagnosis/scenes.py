@@ -159,4 +159,4 @@ def facts_of(scene: Scene, event: Event) -> Facts:
 def words_of_scene(scene: Scene, event: Event) -> dict[str, str]:
     """What its sentences are made with."""
     observed = observe(scene, event)
-    return words_of(scene, observed) | root_words(observed, ())
+    return words_of(scene, observed) | {"root": root_words(observed, ())}

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 
 import pytest
 
-from necroscope.diagnosis.causes import LinkRule, load_causes
+from necroscope.diagnosis.causes import AdviceRule, LinkRule, load_causes
 from necroscope.diagnosis.diagnose import diagnose
 from necroscope.diagnosis.facts.fact import bare
 from necroscope.diagnosis.symptom import KINDS
@@ -12,10 +13,16 @@ from necroscope.model.event import EVENT_KINDS
 from tests.diagnosis.scenes import NIC_LINE, facts_of, scene_of, words_of_scene
 
 CAUSES = load_causes()
+
+
+def spoken(rules: Sequence[AdviceRule]) -> list[str]:
+    return [part for rule in rules for part in (rule.text, rule.command)]
+
+
 SENTENCES = [
     *(text for rule in CAUSES.links for text in (rule.cause, rule.effect, rule.missing, rule.reference)),
     *(text for rule in CAUSES.rivals for text in (rule.why_out, rule.why_in)),
-    *(text for rule in CAUSES.conclusions for text in (rule.verdict, *rule.advice)),
+    *(text for rule in CAUSES.conclusions for text in (rule.verdict, *spoken(rule.advice))),
 ]
 
 

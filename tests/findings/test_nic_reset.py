@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from necroscope.findings.nic_reset import ADVICE, nic_reset
-from necroscope.model.finding import Severity
-from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.model.advice import Advice
+from necroscope.model.finding import Finding, Severity
+from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog
 from necroscope.sources.nic_counters import NIC_COUNTERS, Counter, DeviceCounters
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS, QueueTimeouts
@@ -53,9 +56,44 @@ def test_a_line_without_interface_is_joined_by_its_bus_address() -> None:
     assert evidence(finding)["lines"] == 2
 
 
-def test_a_line_of_a_program_counts_and_is_marked() -> None:
-    (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(ENA, facility=1)]}))
-    assert "ena-tx-queue-paused (written by a program)" in evidence(finding)
+def test_a_line_of_a_program_is_no_evidence() -> None:
+    segment = segment_of({KERNEL_LOG: [kernel_log(ENA, facility=1)], NIC_QUEUES: [(QUEUE,)]})
+    assert look(nic_reset, segment) == []
+
+
+def test_a_line_of_a_program_that_is_trusted_counts_as_the_kernels_own_and_is_marked() -> None:
+    def found(log: KernelLog) -> Finding:
+        (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [log], NIC_QUEUES: [(QUEUE,)]}))
+        return finding
+
+    trusted = found(kernel_log(ENA, facility=1, trusts_programs=True))
+    assert trusted.severity is found(kernel_log(ENA)).severity is Severity.CRITICAL
+    assert "ena-tx-queue-paused (written by a program)" in evidence(trusted)
+    assert trusted.summary.endswith("a line in the kernel log, written by a program")
+
+
+@pytest.mark.parametrize("facility", [0, 1])
+def test_a_line_of_a_driver_that_the_device_does_not_have_is_marked_and_a_warning_at_most(
+    facility: int,
+) -> None:
+    log = kernel_log(ENA, "ena 0000:00:05.0 eth0: Reset attempt failed. Can not reset the device")
+    log = replace(
+        log, lines=tuple(replace(line, facility=facility) for line in log.lines), trusts_programs=True
+    )
+    virtio = replace(QUEUE, driver="virtio_net", bus="virtio2")
+    (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [log], NIC_QUEUES: [(virtio,)]}))
+    assert finding.severity is Severity.WARNING
+    assert "its driver is virtio_net, not ena" in finding.summary
+    assert evidence(finding)["driver of eth0"] == "virtio_net, and the line is one of ena"
+    assert (finding.subject, finding.remedy) == ("", ""), "nothing is moved because of it"
+
+
+def test_the_driver_of_a_device_is_known_by_its_bus_address_too() -> None:
+    # The line is from before the device was renamed, and another one has its name now.
+    renamed, other = replace(QUEUE, device="ens5"), replace(QUEUE, driver="igb", bus="0000:00:06.0")
+    segment = segment_of({KERNEL_LOG: [kernel_log(ENA)], NIC_QUEUES: [(renamed, other)]})
+    (finding,) = look(nic_reset, segment)
+    assert finding.severity is Severity.CRITICAL and "driver is" not in finding.summary
 
 
 def test_age_matters() -> None:
@@ -117,11 +155,12 @@ def test_the_line_says_what_it_means_and_the_advice_fits_the_cause() -> None:
     fatal = "bnxt_en 0000:3b:00.0 eth2: Detected firmware fatal condition, initiating reset"
     (finding,) = look(nic_reset, segment_of({KERNEL_LOG: [kernel_log(fatal)]}))
     assert "firmware" in evidence(finding)["which means"]
-    assert finding.advice == (ADVICE["device"],)
+    assert finding.advice == (Advice(ADVICE["device"]),)
 
 
 def test_a_line_of_a_program_about_no_device_of_ours_is_no_emergency() -> None:
-    segment = segment_of({KERNEL_LOG: [kernel_log(ENA, facility=1)], NIC_QUEUES: [()]})
+    log = kernel_log(ENA, facility=1, trusts_programs=True)
+    segment = segment_of({KERNEL_LOG: [log], NIC_QUEUES: [()]})
     (finding,) = look(nic_reset, segment)
     assert finding.severity is Severity.WARNING
     assert "written by a program" in finding.summary

@@ -38,7 +38,7 @@ def test_all_are_told_with_what_holds_each_back() -> None:
     }
     assert evidence(second)["needs"] == "data.mount"
     assert "condition that did not hold" not in evidence(second)
-    assert "journalctl -u node-setup.service" in first.advice[0]
+    assert first.advice[0].command == "journalctl -n 50 -u node-setup.service"
 
 
 def test_where_it_may_not_be_the_only_reason_nothing_is_promised() -> None:

@@ -29,7 +29,7 @@ def test_a_looping_agent_without_what_it_needs_is_orphaned() -> None:
     assert seen["needs a thing 1"] == ("there", "/etc/agent/1")
     assert seen["needs a thing 2"] == ("missing", "/etc/agent/2")
     assert seen["needs a thing 3"] == ("cannot be told", "/etc/agent/3")
-    assert finding.advice == ("without what it needs: it exits with 1", "stop it")
+    assert [*map(str, finding.advice)] == ["without what it needs: it exits with 1", "stop it"]
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_one_that_is_not_loaded_on_a_running_machine_is_worth_knowing() -> None:
 def test_advice_for_an_image_does_not_act_on_the_machine_that_builds_it() -> None:
     removal = ("systemctl disable --now agent.service", "systemctl mask agent.service")
     (finding,) = look(unit(agent=replace(LACKING, removal=removal)), is_live=False)
-    assert finding.advice[1:] == (
+    assert [*map(str, finding.advice[1:])] == [
         "systemctl --root=IMAGE disable agent.service",
         "systemctl --root=IMAGE mask agent.service",
-    )
+    ]
 
 
 def test_one_that_runs_without_being_enabled_counts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from necroscope.findings.thresholds import load_thresholds
@@ -29,12 +30,11 @@ def see(watch: Watch, second: float, values: dict[Source[Any], Any]) -> list[Eve
     return watch(moment_of(second, values))
 
 
-def log(*lines: tuple[float, str]) -> KernelLog:
-    return KernelLog(
-        tuple(LogLine(BEGIN_NS + int(at * 1e9), text, 0, 100 + n) for n, (at, text) in enumerate(lines)),
-        0,
-        "/dev/kmsg",
-    )
+def log(*lines: tuple[float, str], facility: int = 0, trusts_programs: bool = False) -> KernelLog:
+    logged = [
+        LogLine(BEGIN_NS + int(at * 1e9), text, facility, 100 + n) for n, (at, text) in enumerate(lines)
+    ]
+    return KernelLog(tuple(logged), 0, "/dev/kmsg", trusts_programs)
 
 
 def timeouts(count: int, device: str = "eth0", queue: int = 5) -> tuple[QueueTimeouts, ...]:
@@ -65,6 +65,51 @@ def test_a_line_without_the_device_gets_it_from_what_was_seen_before() -> None:
 def test_a_kernel_that_logs_without_end_does_not_keep_us_busy() -> None:
     lines = [(0.0, PAUSED)] * (MOST_LINES + 50)
     assert len(see(watch(), 1, {KERNEL_LOG: log(*lines)})) == MOST_LINES
+
+
+def test_lines_of_programs_are_no_events_and_are_counted() -> None:
+    one = watch()
+    assert one.userspace_lines is None, "no log was read"
+    assert see(one, 1, {KERNEL_LOG: log((0, PAUSED), (0.5, PAUSED), facility=1)}) == []
+    assert one.userspace_lines == 0, "what was logged before the first moment is history"
+    assert see(one, 2, {KERNEL_LOG: log((1.5, PAUSED), (1.6, "an ordinary line"), facility=1)}) == []
+    assert one.userspace_lines == 1
+    trusted = log((2.5, PAUSED), facility=1, trusts_programs=True)
+    (event,) = see(one, 3, {KERNEL_LOG: trusted})
+    assert (event.kind, event.device, event.from_user_space) == ("nic-reset", "eth0", True)
+    assert one.userspace_lines == 1
+
+
+def test_a_mark_counts_whoever_wrote_it() -> None:
+    one = watch()
+    (event,) = see(one, 1, {KERNEL_LOG: log((1, "necroscope mark: the canary begins"), facility=1)})
+    assert (event.kind, event.reason) == ("user-mark", "the canary begins")
+    assert one.userspace_lines == 0
+
+
+def test_a_program_that_logs_without_end_hides_no_line_of_the_kernel() -> None:
+    one = watch()
+    programs = log(*[(0.0, PAUSED)] * (MOST_LINES + 50), facility=1)
+    mixed = replace(programs, lines=(*programs.lines, *log((0.1, PAUSED)).lines))
+    (event,) = see(one, 0, {KERNEL_LOG: mixed})
+    assert not event.from_user_space
+    assert one.userspace_lines == MOST_LINES
+
+
+def test_a_line_of_a_program_does_not_hide_a_stall_that_was_counted() -> None:
+    one = watch()
+    see(one, 0, {NIC_TIMEOUTS: timeouts(0)})
+    (event,) = see(one, 1, {KERNEL_LOG: log((1, PAUSED), facility=1), NIC_TIMEOUTS: timeouts(1)})
+    assert event.rule == "tx-timeout-count"
+
+
+def test_a_line_of_another_driver_than_the_devices_is_marked() -> None:
+    one = watch()
+    virtio = replace(QUEUE, device="eth0", driver="virtio_net", bus="virtio2")
+    (event,) = see(one, 0, {NIC_QUEUES: (virtio,), KERNEL_LOG: log((0, PAUSED))})
+    assert (event.driver, event.device_driver) == ("ena", "virtio_net")
+    (event,) = see(one, 1, {NIC_TIMEOUTS: timeouts(0), KERNEL_LOG: log((1, PAUSED))})
+    assert event.device_driver == "", "the device has got that driver meanwhile"
 
 
 def test_timeouts_that_nobody_logged_are_told() -> None:

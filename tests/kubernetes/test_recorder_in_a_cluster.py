@@ -47,6 +47,7 @@ def reporting_recorder(one: Reporting, warning: int = 1_000_000) -> Iterator[Rec
     config.write_text(
         f"[thresholds.zombie-memory-cgroups]\nwarning = {warning}\ncritical = {10**7}\n"
         f"[thresholds.memory-cgroup-leak]\nzombies = {10**6}\n"  # others may leak, too
+        "[kernel_log]\ntrust_kmsg = true\n"
         f"[kubernetes]\nreport = true\nnode = '{NODE}'\nevery = '5s'\n"
         f"address = '{one.cluster.address}'\n{files}"
     )

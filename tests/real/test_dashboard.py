@@ -1,7 +1,8 @@
 """What the dashboard shows is what was done to the node: real recorder, real Prometheus, real faults.
 
 A unit that crashes and leaks memory cgroups, in a container whose systemd the recorder sees; a core that is
-kept in the kernel; and the line of a driver whose queue stands still, which is all that is not real.
+kept in the kernel; and the lines of a driver and of the kernel about a queue that stands still, which are all
+that is not real.
 Every query is asked as Grafana asks it. Prometheus reads every 2 s instead of every 15.
 """
 
@@ -19,7 +20,9 @@ import pytest
 
 from lab.faults import crash_loops, nic_stalls
 from lab.faults.hogs import kernel_hog
+from lab.faults.kernel_lines import TRUST
 from lab.running.incident_play import seeing_systemd
+from lab.scenarios.full_core_served.make import write_watchdog_line
 from necroscope.cli.rules import DOCS
 from necroscope.exporter.alert_rules import files
 from tests.exporter.dashboard_queries import Asked, all_queries, as_grafana_asks
@@ -77,7 +80,7 @@ class Shown:
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     folder = tmp_path_factory.mktemp("dashboard")
-    words = ("--listen", "127.0.0.1:0", "--segment", "10s")
+    words = ("--listen", "127.0.0.1:0", "--segment", "10s", TRUST)
     with (
         crash_loops.crash_looping(CGROUPS_PER_START) as loop,
         recording(folder / "store", *words, wrapper=seeing_systemd(loop.machine)) as recorder,
@@ -92,7 +95,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             core = max(os.sched_getaffinity(0))
             with kernel_hog(core):
                 time.sleep(HOG_SECONDS)
-                nic_stalls.write_stall(queue)
+                nic_stalls.write_stall(queue)  # of ENA, which the device may not have: a warning at most
+                write_watchdog_line(queue)
             wait_until(lambda: servers.query(GROWTH), GROWTH_SECONDS, "the growth is known")
             wait_until(lambda: servers.query("necroscope_findings_active"), 60, "findings are known")
             loop.stop()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.faults.kernel_lines import write_lines
+from lab.faults.kernel_lines import TRUST, write_lines
 from necroscope.findings.standing_memory import MEMORY
 from tests.real import recorders
 from tests.real.recorders import metrics, recording, wait_until
@@ -23,7 +23,7 @@ RESETS = 'necroscope_nic_resets_total{{device="necro7",driver="ena",reason="{}"}
 
 def test_a_reset_and_its_reason_and_the_finding(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    words = ("--rate", "0", "--segment", "6s", "--listen", "127.0.0.1:0", "--config", "/dev/null")
+    words = ("--rate", "0", "--segment", "6s", "--listen", "127.0.0.1:0", "--config", "/dev/null", TRUST)
     with recording(store, *words, samples=False) as one:
         assert EXAMINED not in metrics(one), "nothing is sealed yet"
         write_lines([STARVED])

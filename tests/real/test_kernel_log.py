@@ -1,4 +1,4 @@
-"""Lines in the real kernel log."""
+"""Lines in the real kernel log, written by a program and trusted. Without trust: tests/security."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab.faults.kernel_lines import why_not, write_lines
+from lab.faults.kernel_lines import TRUST, why_not, write_lines
 from necroscope.sources.host import Host
 from necroscope.sources.kernel_log import KERNEL_LOG
 
@@ -30,9 +30,9 @@ def resets(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_three_stalls_give_three_events(doctor: Doctor) -> None:
-    before = {event["id"] for event in resets(doctor("-d", "1s"))}
+    before = {event["id"] for event in resets(doctor("-d", "1s", TRUST))}
     write_lines(LINES)
-    body = doctor("-d", "1s")
+    body = doctor("-d", "1s", TRUST)
     new = [event for event in resets(body) if event["id"] not in before]
     assert [(event["device"], event["driver"], event["queue"]) for event in new] == [
         ("necro0", "ena", 5),
@@ -47,9 +47,9 @@ def test_three_stalls_give_three_events(doctor: Doctor) -> None:
 
 def test_two_hundred_ordinary_lines_give_none(doctor: Doctor) -> None:
     lines = ORDINARY.read_text().splitlines()[:200]
-    before = doctor("-d", "1s")
+    before = doctor("-d", "1s", TRUST)
     write_lines(lines)
-    after = doctor("-d", "1s")
+    after = doctor("-d", "1s", TRUST)
     # A full log drops its oldest lines, so that their number need not grow.
     log = KERNEL_LOG.open(Host())().value
     assert log and {line.strip() for line in lines} <= {line.text.strip() for line in log.lines}

@@ -10,7 +10,7 @@ import pytest
 
 from lab.faults import kernel_lines
 from lab.faults.hogs import user_hog
-from lab.faults.kernel_lines import write_lines
+from lab.faults.kernel_lines import TRUST, write_lines
 from necroscope.findings.standing_memory import MEMORY
 from tests.real import recorders
 from tests.real.recorders import (
@@ -56,7 +56,7 @@ def test_nothing_is_written_until_an_event_then_what_was_before_it(
     tmp_path: Path, line: str, kind: str
 ) -> None:
     store = tmp_path / "store"
-    with user_hog(1), recorder(store, "--flight", "--segment", "20s") as one:
+    with user_hog(1), recorder(store, "--flight", "--segment", "20s", TRUST) as one:
         wait_until(lambda: is_flying(one), 20, "perf in flight")
         time.sleep(6)
         quiet = written_bytes(store)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lab.faults.kernel_lines import TRUST
 from lab.scenarios.kernels.verbs import answer
 from necroscope import _native
 from necroscope.profiles.capture import Capture, Closed, Ended
@@ -39,7 +40,7 @@ def look(host: Host, zombies: int, folder: Path) -> dict[str, Any]:
     config.write_text(f"[thresholds.zombie-memory-cgroups]\nwarning = {zombies}\n")
     Path("/dev/kmsg").write_text(f"{LINE}\n")
     with capturing(host, folder) as perf, _busy_core():
-        words = ("doctor", "-d", LOOK, "--json", "--config", str(config))
+        words = ("doctor", "-d", LOOK, TRUST, "--json", "--config", str(config))
         code, body = answer(words, folder)
     return {"doctor": {"exit_code": code, **_seen(body)}, "perf": perf}
 

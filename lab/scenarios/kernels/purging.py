@@ -48,7 +48,7 @@ def purge(host: Host, subject: str) -> dict[str, Any]:
         "freed": before - after,
         "is_same_again": (part.steps, part.assumptions) == (again.steps, again.assumptions),
         "can_name_files": Path("/proc/kpagecgroup").exists(),
-        "names_tmpfs_files": any("rm /dev/shm/necroscope-lab-" in command for command in commands),
+        "names_tmpfs_files": any("rm -- /dev/shm/necroscope-lab-" in command for command in commands),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from lab.faults.crash_loops import leaked
 from lab.faults.ecs_agents import EcsAgent, ecs_agent
+from lab.faults.kernel_lines import TRUST
 from lab.faults.kubelets import Kubelet, WalkCost, kubelet
 from lab.faults.queue_watchers import QueueWatcher, queue_watcher
 from lab.running.stage import Stage
@@ -94,7 +95,7 @@ def broken_node(stage: Stage, queue: NicQueue, cost: WalkCost, wait: Callable[[]
     core = queue.cores[0]
     with ExitStack() as undo:
         agent = undo.enter_context(ecs_agent(core, binds=(CHECKOUT, stage.folder)))
-        undo.enter_context(stage.recording("--segment", "5s", prefix=agent.machine.prefix))
+        undo.enter_context(stage.recording("--segment", "5s", TRUST, prefix=agent.machine.prefix))
         recorded_since = time.monotonic()
         wait()
         walks = cost.walks_for(AT_ZOMBIES, ROUND_SECONDS)

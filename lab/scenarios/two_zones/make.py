@@ -11,6 +11,7 @@ from typing import Any
 from lab.faults import nic_stalls
 from lab.faults.bootstrap_steps import STEP, Boot, one_image
 from lab.faults.crash_loops import UNIT, leaked
+from lab.faults.kernel_lines import TRUST
 from lab.machines.nspawn import Container
 from lab.recorders import PROGRAM, segments_of
 from lab.running.stage import Stage
@@ -79,7 +80,7 @@ def _lucky_zone(stage: Stage, boot: Boot) -> Path:
         why_no_stall = nic_stalls.why_not()
         if why_no_stall:
             stage.leave_out("stall", why_no_stall)
-        with stage.recording(*RECORD, prefix=machine.prefix, samples=False):
+        with stage.recording(*RECORD, TRUST, prefix=machine.prefix, samples=False):
             _wait_for_readings(stage, machine, HELD_BACK_UNITS, 1)
             seconds = _wait_for_readings(stage, machine, CORES, SECONDS_BEFORE_LINE)
             quiet = stage.ask("diagnose", "--host", machine.name)

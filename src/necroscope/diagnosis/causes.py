@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from necroscope.model.advice import Advice
+from necroscope.model.shell_command import shell_command
+
+OF_THE_ROOT = "what the root asks for"  # the advice that belongs to the root of the chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,19 @@ class RivalRule:
 
 
 @dataclass(frozen=True, slots=True)
+class AdviceRule:
+    """What is advised. Each word of the command stays one word, whatever is put into it."""
+
+    text: str
+    command: str = ""
+
+    def filled(self, words: Mapping[str, str]) -> Advice:
+        """Return the advice with the words of a scene in it."""
+        command = [word.format_map(words) for word in self.command.split()]
+        return Advice(self.text.format_map(words), shell_command(command))
+
+
+@dataclass(frozen=True, slots=True)
 class ConclusionRule:
     """What is said where some facts hold."""
 
@@ -49,7 +68,7 @@ class ConclusionRule:
     of: tuple[str, ...]
     when: tuple[str, ...]
     verdict: str
-    advice: tuple[str, ...]
+    advice: tuple[AdviceRule, ...]
     explains: bool  # whether the chain leads to it
 
 
@@ -100,9 +119,14 @@ def load_causes() -> Causes:
             of=tuple(row["of"]),
             when=tuple(row["when"]),
             verdict=row["verdict"],
-            advice=tuple(row["advice"]),
+            advice=tuple(map(_advice, row["advice"])),
             explains=row.get("explains", False),
         )
         for id, row in document["conclusions"].items()
     ]
     return Causes(tuple(links), tuple(rivals), tuple(conclusions))
+
+
+def _advice(row: str | dict[str, str]) -> AdviceRule:
+    """Return a row of advice: a text alone, or with its command."""
+    return AdviceRule(row) if isinstance(row, str) else AdviceRule(row["text"], row["command"])

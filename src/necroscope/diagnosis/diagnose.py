@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from necroscope.diagnosis.causes import load_causes
+from necroscope.diagnosis.causes import OF_THE_ROOT, ConclusionRule, load_causes
 from necroscope.diagnosis.chain import find_chain
 from necroscope.diagnosis.facts.fact import Facts, all_hold
 from necroscope.diagnosis.facts.observe import Observed, observe
 from necroscope.diagnosis.ruled_out import weigh_rivals
 from necroscope.diagnosis.scene import Scene
-from necroscope.diagnosis.words import root_words, words_of
+from necroscope.diagnosis.words import root_advice, root_words, words_of
+from necroscope.model.advice import Advice
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
 from necroscope.model.examination import NotChecked
@@ -26,12 +27,11 @@ def conclude(scene: Scene, observed: Observed) -> Diagnosis:
     event = observed.symptom.event
     facts, words = observed.facts, words_of(scene, observed)
     chain = find_chain(event.kind, facts, words)
-    words |= root_words(observed, chain.links)
+    words["root"] = root_words(observed, chain.links)
     rivals = weigh_rivals(event.kind, facts, words)
     conclusion = next(
         rule for rule in load_causes().conclusions if event.kind in rule.of and all_hold(facts, rule.when)
     )
-    advice = (step.format_map(words).strip() for step in conclusion.advice)
     return Diagnosis(
         conclusion=conclusion.id,
         verdict=conclusion.verdict.format_map(words),
@@ -42,10 +42,17 @@ def conclude(scene: Scene, observed: Observed) -> Diagnosis:
         ruled_out=rivals.out,
         standing=rivals.standing,
         not_checked=_not_checked(rivals.not_checked, facts),
-        advice=tuple(step for step in advice if step),
+        advice=tuple(_advice(conclusion, words, root_advice(observed, chain.links))),
         treatments=chain.treatments if conclusion.explains else (),
         by_accident=observed.accidents.units,
     )
+
+
+def _advice(
+    conclusion: ConclusionRule, words: Mapping[str, str], of_the_root: Sequence[Advice]
+) -> Iterator[Advice]:
+    for rule in conclusion.advice:
+        yield from of_the_root if rule.text == OF_THE_ROOT else (rule.filled(words),)
 
 
 def _not_checked(rivals: Sequence[NotChecked], facts: Facts) -> tuple[NotChecked, ...]:

@@ -10,7 +10,10 @@ from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.findings.unit_held_back import sentence
+from necroscope.model.advice import Advice, fix_command
 from necroscope.model.diagnosis import Link
+from necroscope.model.remedy_ids import DISABLE_UNIT, PURGE_ZOMBIES
+from necroscope.model.shell_command import necroscope_command, option
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
 UNKNOWN = "unknown"
@@ -32,27 +35,40 @@ def words_of(scene: Scene, observed: Observed) -> dict[str, str]:
     }
 
 
-def root_words(observed: Observed, links: Sequence[Link]) -> dict[str, str]:
-    """What the root of a chain is, and what to do about it first."""
+def root_words(observed: Observed, links: Sequence[Link]) -> str:
+    """Return what the root of a chain is, as the end of a sentence."""
     found = {link.id for link in links}
-    leak, culprit = observed.leaks, observed.accused.culprit
-    unit = leak.loop.unit if leak.loop else UNKNOWN
-    owner = leak.owner.name if leak.owner else UNKNOWN
-    root = stop = ""
-    if culprit and culprit.function:
-        stop = f"find out why {culprit.process or 'so many'} is in {culprit.function}"
+    leak, root = observed.leaks, ""
     if "zombies-slow-the-kernel" in found:
         root = f", walking {leak.dying:,} zombie memory cgroups"
     if "shortage-makes-reclaim" in found:
-        root, stop = ", because memory was short", "find out what took the memory (reclaim-pressure)"
-    if "unit-leaks-cgroups" in found:
-        root += f", which {unit} leaks as it is started again and again" if root else ""
-        stop = f"if nothing on this node needs it: necroscope fix disable-unit {unit}"
-        stop += "; then free the zombies: necroscope fix purge-zombies"
+        root = ", because memory was short"
+    if "unit-leaks-cgroups" in found and root:
+        root += f", which {leak.loop.unit if leak.loop else UNKNOWN} leaks as it is started again and again"
+    if "owner-leaks-cgroups" in found and root:
+        root += f", which {leak.owner.name if leak.owner else UNKNOWN} leaks"
+    return root
+
+
+def root_advice(observed: Observed, links: Sequence[Link]) -> tuple[Advice, ...]:
+    """Return what to do about the root of a chain first."""
+    found = {link.id for link in links}
+    leak, culprit = observed.leaks, observed.accused.culprit
     if "owner-leaks-cgroups" in found:
-        root += f", which {owner} leaks" if root else ""
-        stop = f"find out why {owner} leaves cgroups behind: necroscope zombies --list"
-    return {"root": root, "stop": stop}
+        owner = leak.owner.name if leak.owner else UNKNOWN
+        see = necroscope_command("zombies", options=["--list"])
+        return (Advice(f"find out why {owner} leaves cgroups behind", see),)
+    if "unit-leaks-cgroups" in found:
+        unit = leak.loop.unit if leak.loop else UNKNOWN
+        return (
+            Advice("if nothing on this node needs it", fix_command(DISABLE_UNIT, unit)),
+            Advice("then free the zombies", fix_command(PURGE_ZOMBIES)),
+        )
+    if "shortage-makes-reclaim" in found:
+        return (Advice("find out what took the memory (reclaim-pressure)"),)
+    if culprit and culprit.function:
+        return (Advice(f"find out why {culprit.process or 'so many'} is in {culprit.function}"),)
+    return ()
 
 
 def _starved(observed: Observed) -> dict[str, str]:
@@ -110,10 +126,15 @@ def _had_time(observed: Observed, waited: str, teller: str) -> str:
 
 def _where(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, str]:
     event, core = symptom.event, found.core
+    around = option("--around", scene.name_of(event))
     number = event.queue if event.queue is not None else found.queue.queue if found.queue else None
     return {
         "symptom": scene.name_of(event),
+        "samples": necroscope_command(
+            "flame", options=[*around, "--cpu", str(core.core) if core else UNKNOWN]
+        ),
         "device": event.device or event.bus or "the network device",
+        "device_name": event.device or "DEVICE",
         "queue": f"queue {number}" if number is not None else "(no queue named)",
         "stalled": f" for {event.stall_seconds:.1f} s" if event.stall_seconds else "",
         "core": str(core.core) if core else UNKNOWN,

@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from necroscope.findings.agent_programs import Ran, find_programs
+from necroscope.model.shell_command import shell_command
 
 _PART = re.compile("[-_.]")
 _SETTINGS = ("/etc/", "/opt/", "/var/")  # where agents have files of their own
@@ -154,8 +155,12 @@ class AgentRule:
     needs: tuple[NeedRule, ...]
     fails: str
     idles: bool  # what `fails` tells is that it does nothing: no harm by itself
-    removal: tuple[str, ...]  # {unit} stands for the unit's name
+    removal: tuple[str, ...]  # {unit} stands for the unit's name, behind --
     reference: str
+
+    def removal_of(self, unit: str) -> tuple[str, ...]:
+        """Return how a unit of the agent is removed, commands and advice in order."""
+        return tuple(step.replace("{unit}", shell_command((), [unit])) for step in self.removal)
 
 
 @cache

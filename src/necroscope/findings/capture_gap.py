@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from necroscope.findings.detector import Case, detector
+from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.recording.recorder import LATE_NS
@@ -54,6 +55,7 @@ def recorder_findings(status: Status) -> Iterator[Finding]:
         ("the store", status.store_error),
         ("samples", status.profiling_error),
         ("sealing", status.sealing_error),
+        ("segments sealed without all that was in them", str(status.segments_incomplete or "")),
         ("holes", f"{status.gaps}, {status.gap_seconds:.1f} s in all" if status.gaps else ""),
         ("seconds given up", str(status.frames_dropped) if status.frames_dropped else ""),
     ]
@@ -73,5 +75,5 @@ def _finding(summary: str, evidence: list[Evidence]) -> Finding:
         severity=Severity.WARNING,
         summary=summary,
         evidence=tuple(evidence),
-        advice=("do not take these stretches for healthy ones",),
+        advice=(Advice("do not take these stretches for healthy ones"),),
     )

@@ -16,6 +16,7 @@ from necroscope.findings.unit_default_enabled import unit_default_enabled
 from necroscope.findings.unit_detector import UnitDetector
 from necroscope.findings.unit_held_back import unit_held_back
 from necroscope.findings.unit_orphaned_agent import unit_orphaned_agent
+from necroscope.findings.userspace_kernel_lines import userspace_kernel_lines
 from necroscope.findings.zombie_memory_cgroups import zombie_memory_cgroups
 
 DETECTORS: tuple[Detector, ...] = (
@@ -29,6 +30,7 @@ DETECTORS: tuple[Detector, ...] = (
     reclaim_pressure,
     cpu_throttling,
     kernel_stall,
+    userspace_kernel_lines,
     capture_gap,
 )
 

@@ -9,8 +9,10 @@ from itertools import groupby
 
 from necroscope.findings.detector import Case, detector
 from necroscope.findings.softirq_starved import last_long_delays
+from necroscope.model.advice import Advice, fix_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
+from necroscope.model.shell_command import shell_command
 from necroscope.recording.core_shares import Shares, shares_by_core
 from necroscope.recording.segment import Segment
 from necroscope.sources.cores import CORES
@@ -151,11 +153,11 @@ def _in_kernel(case: Case, run: Run, others_free: float | None, *, harmed: bool)
         evidence.append(Evidence("serves", ", ".join(served), "", "/proc/irq/*/effective_affinity_list"))
     if others_free is not None:
         evidence.append(Evidence("free share of the other cores", round(others_free, 3), "ratio", WHERE))
-    advice = [
-        f"see which kernel function it is: perf record -C {run.core} -g -- sleep 5; perf report --no-children"
-    ]
+    record = shell_command(["perf", "record", "-C", str(run.core), "-g", "--", "sleep", "5"])
+    advice = [Advice("see which kernel function it is", f"{record}; perf report --no-children")]
     if served:
-        advice.append(f"as a stop-gap, move its NIC interrupts: necroscope fix move-interrupts {run.core}")
+        move = fix_command(MOVE_INTERRUPTS, str(run.core))
+        advice.append(Advice("as a stop-gap, move its NIC interrupts", move))
     return Finding(
         id="core-saturated",
         severity=Severity.CRITICAL if harmed else Severity.WARNING,
@@ -174,7 +176,7 @@ def _stolen(case: Case, run: Run) -> Finding:
         severity=Severity.WARNING,
         summary=f"the hypervisor took core {run.core} away for {run.seconds:.0f} s in a row ({run.shares})",
         evidence=(*_time_evidence(case, run), *_busiest(case.segment, run)),
-        advice=("look at the host of this virtual machine, or at its CPU credits",),
+        advice=(Advice("look at the host of this virtual machine, or at its CPU credits"),),
     )
 
 

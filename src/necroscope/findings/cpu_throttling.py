@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
+from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.throttling import THROTTLING
 
@@ -51,5 +52,5 @@ def cpu_throttling(case: Case) -> Iterator[Finding]:
         severity=Severity.WARNING,
         summary=f"{path} was stopped by its CPU quota in {ratio:.0%} of its periods{more}",
         evidence=tuple(evidence),
-        advice=("raise or remove the CPU limit of these cgroups; more cores would not help",),
+        advice=(Advice("raise or remove the CPU limit of these cgroups; more cores would not help"),),
     )

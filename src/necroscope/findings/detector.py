@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ class Case:
     segment: Segment
     events: tuple[Event, ...]
     thresholds: Thresholds
+    userspace_lines: tuple[Event, ...] = ()  # what lines of programs say, which nobody trusts: no evidence
 
     def limit(self, name: str) -> float:
         """The value of a threshold by its full name, `detector.threshold`."""
@@ -28,8 +29,16 @@ class Case:
 
     def recent_events(self, *kinds: str, hours: float) -> list[Event]:
         """The events of some kinds that are not too old. Those of a recorded tree have no age."""
+        recent = self._not_older(self.events, hours)
+        return [event for event in recent if event.kind in kinds]
+
+    def recent_userspace_lines(self, hours: float) -> list[Event]:
+        """What programs wrote to the kernel log and nobody trusts, if it is not too old."""
+        return self._not_older(self.userspace_lines, hours)
+
+    def _not_older(self, events: Iterable[Event], hours: float) -> list[Event]:
         oldest_ns = self.segment.end_ns - int(hours * 3600e9) if self.segment.is_live else 0
-        return [event for event in self.events if event.kind in kinds and event.time_ns >= oldest_ns]
+        return [event for event in events if event.time_ns >= oldest_ns]
 
 
 Look = Callable[[Case], Iterator[Finding]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.detector import Case, Detector
-from necroscope.findings.kernel_log_events import find_events
+from necroscope.findings.kernel_log_events import find_in_log
 from necroscope.findings.seen import seen
 from necroscope.findings.thresholds import Thresholds
 from necroscope.model.examination import Examination, NotChecked
@@ -20,7 +20,8 @@ RUNNING = "look at the running machine"
 
 def examine(segment: Segment, thresholds: Thresholds) -> Examination:
     """What is wrong in a segment, and what could not be told."""
-    case = Case(segment, find_events(segment), thresholds)
+    found = find_in_log(segment)
+    case = Case(segment, found.events, thresholds, found.userspace_lines)
     return replace(ask(DETECTORS, case), seen=tuple(seen(segment)))
 
 

@@ -1,20 +1,25 @@
-"""Kernel log lines turned into events, by rules that are data (rules/kernel_log.toml)."""
+"""Kernel log lines turned into events, by rules that are data (rules/kernel_log.toml).
+
+Any program that may write to /dev/kmsg can write such a line. It is no evidence, unless whoever reads the log
+trusts programs, or the rule is of a line that programs are meant to write (a mark).
+"""
 
 from __future__ import annotations
 
 import math
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence
-from necroscope.recording.segment import Segment
-from necroscope.sources.kernel_log import KERNEL_LOG, LogLine
+from necroscope.recording.segment import Moment, Segment
+from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine
 from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 
 # dev_printk and netdev_printk: driver, bus address, interface, its state, then the message.
 PREFIX = re.compile(
@@ -45,6 +50,7 @@ class Rule:
     cause: str  # device, network, planned; empty: not said, a starved core among others
     since: str
     starved: bool  # the line itself says that the core did not run the queue's NAPI
+    by_programs: bool  # programs are meant to write it
 
 
 @cache
@@ -62,6 +68,7 @@ def kernel_log_rules() -> tuple[Rule, ...]:
             cause=row.get("cause", ""),
             since=row.get("since", ""),
             starved=row.get("starved", False),
+            by_programs=row.get("by_programs", False),
         )
         for name, row in tables.items()
     )
@@ -78,14 +85,67 @@ def _rules_for(driver: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in kernel_log_rules() if not rule.drivers or driver in rule.drivers)
 
 
-def find_events(segment: Segment) -> tuple[Event, ...]:
-    """The events in all kernel log lines of a segment, in the order of the log."""
-    lines = (line for log in segment.series(KERNEL_LOG) for line in log.value.lines)
-    events = [event for line in lines if (event := match_line(line))]
-    # Some lines of a driver name the bus address only; others, or the queue map, tell whose it is.
-    devices = {queue.bus: queue.device for queue in segment.last(NIC_QUEUES) or ()}
-    devices |= {event.bus: event.device for event in events if event.bus and event.device}
-    return tuple(replace(event, device=event.device or devices.get(event.bus, "")) for event in events)
+@dataclass(frozen=True, slots=True)
+class FoundInLog:
+    """What kernel log lines stand for, in the order of the log."""
+
+    events: tuple[Event, ...] = ()
+    userspace_lines: tuple[Event, ...] = ()  # what lines of programs say, which nobody trusts
+
+
+def find_in_log(segment: Segment) -> FoundInLog:
+    """Return the events in all kernel log lines of a segment, and what programs wrote beside them."""
+    nics = KnownNics()
+    for moment in segment.moments:
+        nics.learn(moment)
+    logs = [log.value for log in segment.series(KERNEL_LOG)]
+    found = [match_lines(log, log.lines) for log in logs]
+    events = [event for one in found for event in one.events]
+    for event in events:
+        nics.learn_line(event)
+    return FoundInLog(
+        tuple(map(nics.named, events)), tuple(event for one in found for event in one.userspace_lines)
+    )
+
+
+def match_lines(log: KernelLog, lines: Iterable[LogLine]) -> FoundInLog:
+    """Return what some lines of a reading stand for, those that are no evidence apart."""
+    events: list[Event] = []
+    userspace_lines: list[Event] = []
+    for line in lines:
+        if event := match_line(line):
+            is_evidence = log.trusts_programs or not line.is_by_program or rule_of(event).by_programs
+            (events if is_evidence else userspace_lines).append(event)
+    return FoundInLog(tuple(events), tuple(userspace_lines))
+
+
+@dataclass(slots=True)
+class KnownNics:
+    """Which network device has which bus address and which driver, as far as anything has told."""
+
+    _devices: dict[str, str] = field(default_factory=dict)  # by bus address
+    _drivers: dict[str, str] = field(default_factory=dict)  # by device and by bus address
+
+    def learn(self, moment: Moment) -> None:
+        """Take what sysfs says now."""
+        queues, timeouts = moment.value(NIC_QUEUES) or (), moment.value(NIC_TIMEOUTS) or ()
+        for queue in queues:
+            self._devices[queue.bus] = queue.device
+            self._drivers[queue.bus] = self._drivers[queue.device] = queue.driver
+        for row in timeouts:
+            self._drivers[row.device] = row.driver
+
+    def learn_line(self, event: Event) -> None:
+        """Take what a line says: some lines of a driver name the device, others its bus address only."""
+        if event.bus and event.device:
+            self._devices[event.bus] = event.device
+
+    def named(self, event: Event) -> Event:
+        """Return the event with its device, and with the device's driver if the line names another."""
+        device = event.device or self._devices.get(event.bus, "")
+        own = [driver for name in (device, event.bus) if (driver := self._drivers.get(name))]
+        is_foreign = bool(event.driver and own) and event.driver not in own
+        return replace(event, device=device, device_driver=own[0] if is_foreign else "")
 
 
 def match_line(line: LogLine) -> Event | None:
@@ -122,7 +182,7 @@ def _event(line: LogLine, rule: Rule, groups: Mapping[str, str]) -> Event:
         rule=rule.id,
         text=line.text,
         sequence=line.sequence,
-        from_user_space=line.facility != 0,
+        from_user_space=line.is_by_program,
         phase=rule.phase,
         bus=groups.get("bus", ""),
         device=groups.get("device", ""),
@@ -144,5 +204,13 @@ def _number(text: str | None) -> int | None:
 
 def line_evidence(event: Event) -> Evidence:
     """The line behind an event; one that a program wrote is marked as such."""
-    by_program = " (written by a program)" if event.from_user_space else ""
-    return Evidence(f"{event.rule}{by_program}", event.text, "line", f"kernel log{by_program}")
+    doubt = " (written by a program)" if event.from_user_space else ""
+    return Evidence(f"{event.rule}{doubt}", event.text, "line", f"kernel log{doubt}")
+
+
+def line_doubts(event: Event) -> str:
+    """Return what speaks against a line, to be put behind it; empty if nothing does."""
+    doubts = ["written by a program"] if event.from_user_space else []
+    if event.device_driver:
+        doubts.append(f"the driver of {event.device or event.bus} is {event.device_driver}")
+    return f" ({'; '.join(doubts)})" if doubts else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
 from necroscope.findings.kernel_log_events import line_evidence
+from necroscope.model.advice import Advice
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -48,5 +49,5 @@ def kernel_stall(case: Case) -> Iterator[Finding]:
             severity=SEVERITY[kind],
             summary=f"{kind}{where}: {EVENT_KINDS[kind]} ({len(events)} lines in the kernel log)",
             evidence=tuple(evidence),
-            advice=("read the lines around it: dmesg --ctime | less",),
+            advice=(Advice("read the lines around it", "dmesg --ctime | less"),),
         )

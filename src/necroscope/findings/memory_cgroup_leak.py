@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from necroscope.findings.cgroup_leaks import groups_by_owner
 from necroscope.findings.detector import Case, detector
+from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import CLEAN_BEFORE_REMOVAL
+from necroscope.model.shell_command import necroscope_command
 from necroscope.recording.segment import Segment, Step
 from necroscope.sources.cgroup_ledger import (
     CGROUP_LEDGER,
@@ -85,15 +87,15 @@ def _finding(
         evidence.append(Evidence("events lost", span.after.value.lost, "events", WHERE))
     name = owner or "an unknown program"
     unit = _unit(owner)
-    how_to_see = f"journalctl -u {unit} -n 50" if unit else "necroscope explain unit-crash-loop"
+    how_to_see = journal_command(unit) if unit else necroscope_command("explain", ["unit-crash-loop"])
     return Finding(
         id="memory-cgroup-leak",
         severity=Severity.WARNING,
         summary=f"{name} leaks memory cgroups: {rise:,} in {span.seconds:.0f} s, {per_minute:,.0f} a minute",
         evidence=tuple(evidence),
         advice=(
-            f"see why it comes and goes: {how_to_see}",
-            f"see the plan that ends it: necroscope fix memory-cgroup-leak {unit}".strip(),
+            Advice("see why it comes and goes", how_to_see),
+            Advice("see the plan that ends it", fix_command("memory-cgroup-leak", unit)),
         ),
         subject=unit,
         # systemd can empty the cgroup that it removes itself, and no other.

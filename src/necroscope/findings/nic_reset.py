@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from necroscope.findings.detector import Case, detector
 from necroscope.findings.kernel_log_events import line_evidence, rule_of
+from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
+from necroscope.model.shell_command import shell_command
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.nic_counters import NIC_COUNTERS
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
@@ -57,7 +59,9 @@ def nic_reset(case: Case) -> Iterator[Finding]:
 
     A stalled queue is not a broken network: a driver that says `napi scheduled: 1` with an old last
     run was kept from running by its core. Where the line names no core, the core that serves the
-    queue's interrupt is given. A line written to /dev/kmsg by a program counts, and is marked.
+    queue's interrupt is given. A line that a program wrote to /dev/kmsg counts only with --trust-kmsg
+    (userspace-kernel-lines), and is marked. A line of a driver that the device does not have is marked,
+    and is a warning at most.
 
     Lines already overwritten in the kernel's ring buffer, or cleared with dmesg, are not seen.
 
@@ -98,18 +102,24 @@ def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Find
         )
     if case.segment.is_live and not _is_present(case, device):
         evidence.append(Evidence("device present", "no", "", "/sys/class/net"))
+    foreign = _foreign_driver(trouble)
+    if foreign:
+        drivers = f"{foreign}, and the line is one of {driver}"
+        evidence.append(Evidence(f"driver of {device or newest.bus}", drivers, "", "/sys/class/net"))
     name = f"{device or 'a network device'} ({driver})" if driver else device or "a network device"
     where = f" on queue{'s' if len(queues) > 1 else ''} {', '.join(map(str, queues))}" if queues else ""
     lines = "a line" if len(trouble) == 1 else f"{len(trouble)} lines"
     by_program = ", written by a program" if all(event.from_user_space for event in trouble) else ""
+    not_own = f"; its driver is {foreign}, not {driver}" if foreign else ""
+    core = "" if foreign else _only_core(evidence)  # what is not its driver's line moves no interrupt
     return Finding(
         id="nic-reset",
         severity=_severity(case, device, trouble),
-        summary=f"{name} stalled or was reset{where}: {lines} in the kernel log{by_program}",
+        summary=f"{name} stalled or was reset{where}: {lines} in the kernel log{by_program}{not_own}",
         evidence=tuple(evidence),
-        advice=(ADVICE[rule.cause],),
-        subject=_only_core(evidence),
-        remedy=MOVE_INTERRUPTS if _only_core(evidence) and not rule.cause else "",
+        advice=(Advice(ADVICE[rule.cause]),),
+        subject=core,
+        remedy=MOVE_INTERRUPTS if core and not rule.cause else "",
     )
 
 
@@ -117,15 +127,17 @@ def _severity(case: Case, device: str, trouble: list[Event]) -> Severity:
     age_hours = (case.segment.end_ns - trouble[-1].time_ns) / 3600e9
     if all(rule_of(event).cause == "planned" for event in trouble):
         return Severity.INFO
-    if (
-        case.segment.is_live
-        and all(event.from_user_space for event in trouble)
-        and not _is_present(case, device)
-    ):
+    by_program = case.segment.is_live and all(event.from_user_space for event in trouble)
+    if _foreign_driver(trouble) or (by_program and not _is_present(case, device)):
         return Severity.WARNING
     recent = case.segment.is_live and age_hours <= case.limit("nic-reset.critical_hours")
     failed = any(event.phase == "failed" for event in trouble)
     return Severity.CRITICAL if recent or failed else Severity.WARNING
+
+
+def _foreign_driver(trouble: list[Event]) -> str:
+    """The device's driver, if all lines are of another one."""
+    return trouble[-1].device_driver if all(event.device_driver for event in trouble) else ""
 
 
 def _was_starved(case: Case, event: Event) -> bool:
@@ -204,7 +216,9 @@ def _from_counters(case: Case) -> Iterator[Finding]:
                 severity=Severity.CRITICAL,
                 summary=f"{device.device} ({device.driver}) counted resets or their causes just now",
                 evidence=tuple(
-                    Evidence(name, rise, "events while looking", f"ethtool -S {device.device}")
+                    Evidence(
+                        name, rise, "events while looking", shell_command(["ethtool", "-S", device.device])
+                    )
                     for name, rise in rises.items()
                 ),
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
 from necroscope.findings.kernel_log_events import line_evidence
+from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.recording.segment import Segment, Step
@@ -68,7 +69,7 @@ def _scanning(segment: Segment, step: Step[Reclaim]) -> Finding:
         severity=Severity.WARNING,
         summary=f"tasks that wanted memory scanned {pages_per_second:,.0f} pages a second for it themselves",
         evidence=tuple(evidence),
-        advice=("see what holds the memory: ps aux --sort=-rss | head; slabtop -o | head",),
+        advice=(Advice("see what holds the memory", "ps aux --sort=-rss | head; slabtop -o | head"),),
     )
 
 
@@ -81,5 +82,5 @@ def _killing(kills: list[Event]) -> Finding:
             Evidence("processes killed for memory", len(kills), "processes", "kernel log"),
             line_evidence(kills[-1]),
         ),
-        advice=("read what it was killed for: dmesg --ctime | grep -B 40 'Out of memory'",),
+        advice=(Advice("read what it was killed for", "dmesg --ctime | grep -B 40 'Out of memory'"),),
     )

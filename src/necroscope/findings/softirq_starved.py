@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from necroscope.findings.detector import Case, detector
+from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.recording.segment import Segment, Step
@@ -15,7 +16,7 @@ from necroscope.sources.nic_queues import NIC_QUEUES, NicQueues
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
 from necroscope.sources.softirqs import SOFTIRQS
 
-HELD = "see core-saturated for what held the core"
+HELD = Advice("see core-saturated for what held the core")
 STANDING_STEPS = 2  # a single interval may fall between the interrupt and the softirq
 
 

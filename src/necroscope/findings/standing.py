@@ -17,7 +17,7 @@ from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.cpu_throttling import cpu_throttling
 from necroscope.findings.detector import Case, Detector
 from necroscope.findings.examine import ask
-from necroscope.findings.kernel_log_events import find_events
+from necroscope.findings.kernel_log_events import find_in_log
 from necroscope.findings.memory_cgroup_leak import memory_cgroup_leak
 from necroscope.findings.standing_memory import Looked, read_memory, write_memory
 from necroscope.findings.thresholds import Thresholds
@@ -102,9 +102,11 @@ def _look_at_moments(
         return Looked()
     since_ns = _until_ns(segments) - LOOK_BACK_NS
     noted = [one.event for one in read_events(stored) if one.event.kind == "capture-gap"]
+    found = find_in_log(stretch)
     # A recorder that was started an hour after the last one has the lines of that hour in its first moment.
-    recent = [event for event in (*find_events(stretch), *noted) if _end_ns(event) >= since_ns]
-    return _looked(MOMENTARY, Case(stretch, tuple(recent), thresholds))
+    recent = tuple(event for event in (*found.events, *noted) if _end_ns(event) >= since_ns)
+    userspace_lines = tuple(event for event in found.userspace_lines if event.time_ns >= since_ns)
+    return _looked(MOMENTARY, Case(stretch, recent, thresholds, userspace_lines))
 
 
 def _look_at_all(segments: Sequence[StoredSegment], thresholds: Thresholds) -> Looked:

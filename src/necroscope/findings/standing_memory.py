@@ -18,8 +18,10 @@ from necroscope.findings.node_state_json import finding_row, parse_finding
 from necroscope.findings.thresholds import Thresholds
 from necroscope.model.node_state import ActiveFinding
 from necroscope.recording.durable import write_durably
+from necroscope.sources.plain_files import read_plain
 
 MEMORY = ".findings.json"
+MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def read_memory(folder: Path, boot_id: str, thresholds: Thresholds) -> Memory:
     key = hashlib.sha256(words.encode()).hexdigest()[:16]
     # Not there, or not whole.
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        document = json.loads((folder / MEMORY).read_bytes())
+        document = json.loads(read_plain(folder / MEMORY, MAX_BYTES))
         if document["key"] == key:
             segments = {name: _parse(row) for name, row in document["segments"].items()}
             return Memory(key, int(document["until_ns"]), segments)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from necroscope.findings.detector import Case, detector
+from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Evidence, Finding, Severity
-from necroscope.model.remedy_ids import LIMIT_CRASH_LOOP
+from necroscope.model.remedy_ids import DISABLE_UNIT, LIMIT_CRASH_LOOP
 from necroscope.sources.units import UNITS, Unit, Units
 
 RESTARTED_ON_FAILURE_ONLY = frozenset({"on-failure", "on-abnormal", "on-abort", "on-watchdog"})
@@ -103,9 +104,9 @@ def _finding(case: Case, series: Sequence[Units], unit: Unit, rise: int, severit
         summary=f"{unit.name} {how}",
         evidence=tuple(evidence),
         advice=(
-            f"see why: journalctl -u {unit.name} -n 50",
-            f"if nothing on this node needs it: necroscope fix disable-unit {unit.name}",
-            f"if it has to stay: necroscope fix limit-crash-loop {unit.name}",
+            Advice("see why", journal_command(unit.name)),
+            Advice("if nothing on this node needs it", fix_command(DISABLE_UNIT, unit.name)),
+            Advice("if it has to stay", fix_command(LIMIT_CRASH_LOOP, unit.name)),
         ),
         subject=unit.name,
         remedy=LIMIT_CRASH_LOOP,

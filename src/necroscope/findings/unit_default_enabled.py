@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from necroscope.findings.unit_detector import unit_detector
 from necroscope.findings.unit_evidence import clients_of, is_default, starters, unit_evidence
+from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Finding, Severity
 from necroscope.model.inventory import AuditedUnit, Inventory
 from necroscope.model.remedy_ids import DISABLE_UNIT
@@ -69,13 +70,16 @@ def _how(unit: AuditedUnit) -> str:
 def _finding(unit: AuditedUnit, how: str, severity: Severity) -> Finding:
     if unit.running:
         advice = (
-            f"see why: journalctl -u {unit.name} -n 50",
-            f"if nothing needs it: necroscope fix disable-unit {unit.name}, and in the image it came with",
+            Advice("see why", journal_command(unit.name)),
+            Advice(
+                "if nothing needs it, here and in the image it came with",
+                fix_command(DISABLE_UNIT, unit.name),
+            ),
         )
     else:
         advice = (
-            f"see {unit.file}",
-            f"if nothing needs it: necroscope fix --root IMAGE disable-unit {unit.name}",
+            Advice(f"see {unit.file}"),
+            Advice("if nothing needs it", fix_command(DISABLE_UNIT, unit.name, ("--root", "IMAGE"))),
         )
     return Finding(
         id="unit-default-enabled",

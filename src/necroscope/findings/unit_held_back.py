@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from necroscope.findings.detector import Case, detector
 from necroscope.model.accident import Accident
+from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.model.remedy_ids import DISABLE_UNIT
 from necroscope.sources.held_back_units import HELD_BACK_UNITS, HeldBackUnit
 from necroscope.sources.systemd.unit_failures import failure_words
 
@@ -89,9 +91,11 @@ def _finding(accident: Accident) -> Finding:
         summary=sentence(accident),
         evidence=accident.evidence,
         advice=(
-            f"see why: journalctl -u {failed} -n 50",
-            f"before that is mended, and if nothing on this node needs {accident.unit}: "
-            f"necroscope fix disable-unit {accident.unit}",
+            Advice("see why", journal_command(failed)),
+            Advice(
+                f"before that is mended, and if nothing on this node needs {accident.unit}",
+                fix_command(DISABLE_UNIT, accident.unit),
+            ),
         ),
         subject=accident.unit,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from necroscope.findings.connections import is_peer
 from necroscope.findings.unit_detector import unit_detector
 from necroscope.findings.unit_evidence import for_image, is_enabled, unit_evidence
+from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.inventory import Agent, AuditedUnit, Inventory, Need, Running
 from necroscope.model.remedy_ids import DISABLE_UNIT
@@ -69,8 +70,8 @@ def _finding(inventory: Inventory, unit: AuditedUnit, agent: Agent, missing: lis
         summary=f"{unit.name} {state} and is of no use {where}, for want of {lacking}",
         evidence=(*evidence, *unit_evidence(unit)),
         advice=(
-            f"without what it needs: {agent.fails}",
-            *(agent.removal if inventory.is_live else map(for_image, agent.removal)),
+            Advice(f"without what it needs: {agent.fails}"),
+            *map(Advice, agent.removal if inventory.is_live else map(for_image, agent.removal)),
         ),
         subject=unit.name,
         remedy=DISABLE_UNIT,

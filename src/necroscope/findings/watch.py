@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TypeVar
 
 from necroscope.findings.cgroup_leaks import CgroupLeaks
-from necroscope.findings.kernel_log_events import match_line
+from necroscope.findings.kernel_log_events import KnownNics, match_lines
 from necroscope.findings.saturated_cores import SaturatedCores
 from necroscope.findings.thresholds import Thresholds
 from necroscope.model.event import Event
 from necroscope.recording.segment import Moment
-from necroscope.sources.kernel_log import KERNEL_LOG
-from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.sources.kernel_log import KERNEL_LOG, LogLine
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
-from necroscope.sources.source import Source
 from necroscope.sources.units import UNITS, Unit
 
-T = TypeVar("T")
-
 SAME_STALL_NS = 10_000_000_000  # a line and a count this close together tell of one stall
-MOST_LINES = 5000  # a moment: a kernel that logs without end must not keep us busy
+MOST_LINES = 5000  # a moment, of the kernel and of programs each: who logs without end must not keep us busy
 
 
 class Watch:
@@ -29,9 +24,12 @@ class Watch:
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.saturated = SaturatedCores(thresholds)
+        # Lines of programs that nobody trusts, since the first moment; None: no log was read yet.
+        self.userspace_lines: int | None = None
         self._leaks = CgroupLeaks(thresholds)
         self._number = 0
-        self._devices: dict[str, str] = {}  # by bus address
+        self._nics = KnownNics()
+        self._begin_ns: int | None = None
         self._reset_ns: dict[str, int] = {}  # by device
         self._timeouts: dict[tuple[str, int], int] = {}  # by device and queue
         self._units: dict[str, Unit] = {}
@@ -47,21 +45,26 @@ class Watch:
         return events
 
     def _lines(self, moment: Moment) -> Iterator[Event]:
-        for queue in _value(moment, NIC_QUEUES) or ():
-            self._devices[queue.bus] = queue.device
-        log = _value(moment, KERNEL_LOG)
-        for line in log.lines[:MOST_LINES] if log else ():
-            if event := match_line(line):
-                if event.bus and event.device:
-                    self._devices[event.bus] = event.device
-                event = replace(event, device=event.device or self._devices.get(event.bus, ""))
-                if event.kind == "nic-reset":
-                    self._reset_ns[event.device] = event.time_ns
-                yield event
+        self._nics.learn(moment)
+        if self._begin_ns is None:
+            self._begin_ns = moment.time_ns
+        log = moment.value(KERNEL_LOG)
+        if log is None:
+            return
+        found = match_lines(log, _bounded(log.lines))
+        # What the log holds from before is not counted: its lines would be counted again at every start.
+        new = [event for event in found.userspace_lines if event.time_ns >= self._begin_ns]
+        self.userspace_lines = (self.userspace_lines or 0) + len(new)
+        for event in found.events:
+            self._nics.learn_line(event)
+            named = self._nics.named(event)
+            if named.kind == "nic-reset" and not named.device_driver:
+                self._reset_ns[named.device] = named.time_ns
+            yield named
 
     def _silent_stalls(self, moment: Moment) -> Iterator[Event]:
         """Transmit timeouts that were counted and not logged: kernels before 6.8 print the line only once."""
-        for row in _value(moment, NIC_TIMEOUTS) or ():
+        for row in moment.value(NIC_TIMEOUTS) or ():
             before = self._timeouts.get((row.device, row.queue))
             self._timeouts[row.device, row.queue] = row.timeouts
             told = moment.time_ns - self._reset_ns.get(row.device, -SAME_STALL_NS) < SAME_STALL_NS
@@ -79,7 +82,7 @@ class Watch:
                 )
 
     def _restarts(self, moment: Moment) -> Iterator[Event]:
-        for unit in _value(moment, UNITS) or ():
+        for unit in moment.value(UNITS) or ():
             before = self._units.get(unit.name)
             self._units[unit.name] = unit
             if before and (rise := (unit.restarts or 0) - (before.restarts or 0)) > 0:
@@ -94,6 +97,10 @@ class Watch:
                 )
 
 
-def _value(moment: Moment, source: Source[T]) -> T | None:
-    reading = moment.readings.get(source.id)
-    return reading.value if reading else None
+def _bounded(lines: Iterable[LogLine]) -> Iterator[LogLine]:
+    """The first lines of the kernel and the first of programs, so that these cannot crowd out those."""
+    left = {True: MOST_LINES, False: MOST_LINES}
+    for line in lines:
+        if left[line.is_by_program]:
+            left[line.is_by_program] -= 1
+            yield line

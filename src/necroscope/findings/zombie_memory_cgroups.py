@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
+from necroscope.model.advice import Advice, fix_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import PURGE_ZOMBIES
+from necroscope.model.shell_command import necroscope_command
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
 
@@ -53,9 +55,9 @@ def zombie_memory_cgroups(case: Case) -> Iterator[Finding]:
         summary=f"{last.dying:,} zombie memory cgroups: {counted}",
         evidence=tuple(evidence),
         advice=(
-            "see who leaks them, what holds them and what they cost: necroscope zombies",
-            "stop what leaks them: look for a crash-looping service (unit-crash-loop)",
-            "see the plan that stops the leak and frees them: necroscope fix zombie-memory-cgroups",
+            Advice("see who leaks them, what holds them and what they cost", necroscope_command("zombies")),
+            Advice("stop what leaks them: look for a crash-looping service (unit-crash-loop)"),
+            Advice("see the plan that stops the leak and frees them", fix_command("zombie-memory-cgroups")),
         ),
         remedy=PURGE_ZOMBIES,
     )

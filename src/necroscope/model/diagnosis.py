@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from necroscope.model.accident import Accident
+from necroscope.model.advice import Advice
 from necroscope.model.culprit import Suspect
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Evidence
@@ -56,6 +57,6 @@ class Diagnosis:
     ruled_out: tuple[Rival, ...]
     standing: tuple[Rival, ...]  # that could not be ruled out by what was seen
     not_checked: tuple[NotChecked, ...]
-    advice: tuple[str, ...]
+    advice: tuple[Advice, ...]
     treatments: tuple[Treatment, ...] = ()  # what the links of the chain ask for, those of the root first
     by_accident: tuple[Accident, ...] = ()  # units that were not at work at that time, and by chance

@@ -57,6 +57,7 @@ class Event:
     napi_scheduled: bool | None = None
     seconds: float | None = None  # how long it lasted, of an event that has a length
     unit: str = ""  # the systemd unit
+    device_driver: str = ""  # the one that the device really has, if the line names another
 
 
 def event_id(event: Event, utc_ns: int) -> str:

@@ -36,6 +36,7 @@ class LogClock:
     _measured_raw_ns: int = 0
     _marked: str | None = None  # the text of our last mark; a line of the log may be empty
     _bracket: tuple[int, int] = (0, 0)  # CLOCK_MONOTONIC_RAW before and after it
+    _is_awaited: bool = False  # whether it is still to be read: any program may write the same line again
     _has_read: bool = False
 
     def mark(self) -> bool:
@@ -53,6 +54,7 @@ class LogClock:
             # Without the newline the record would stay open for a continuation, and unreadable.
             os.write(descriptor, f"<{DEBUG}>{text}\n".encode())
             self._marked, self._bracket = text, (before, time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
+            self._is_awaited = True
         except OSError:
             return False
         finally:
@@ -75,7 +77,8 @@ class LogClock:
         slewed_ns = time.monotonic_ns() - raw_now
         kept = []
         for line in reading.value.lines:
-            if line.text == self._marked:
+            if self._is_awaited and line.text == self._marked:
+                self._is_awaited = False
                 self._take_mark(line)
             elif not line.text.startswith(MARK):
                 kept.append(line)

@@ -7,7 +7,8 @@ Costs    nothing while nothing is logged; about 5 us a line. The syslog call: 1 
 
 Times are those of the kernel's log clock, which is not CLOCK_MONOTONIC but runs beside it. Lines
 before the last `dmesg --clear` are left out, as dmesg itself does. A facility other than 0 means
-that a program wrote the line.
+that a program wrote the line: whatever priority a program asks for, the kernel never gives it
+facility 0. Such a line is no evidence, unless `--trust-kmsg` or `[kernel_log] trust_kmsg` say so.
 
     4,1208,5122417893,-;ena 0000:00:05.0 eth0: TX q 5 is paused for too long ...
      SUBSYSTEM=pci
@@ -35,6 +36,7 @@ ESCAPES = re.compile(r"(?:\\x[0-9a-f]{2})+")
 SYSLOG_READ_ALL, SYSLOG_SIZE_BUFFER = 3, 10
 RECORD_BYTES = 8192  # the kernel's own limit for one record
 KMSG_DEVICE = os.makedev(1, 11)  # a container may have /dev/null or a console in its place
+KERNEL, USER = 0, 1  # facilities of syslog(3); the kernel gives a program's lines USER or a higher one
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class LogLine:
     facility: int
     sequence: int
 
+    @property
+    def is_by_program(self) -> bool:
+        """Whether a program wrote it to /dev/kmsg."""
+        return self.facility != KERNEL
+
 
 @dataclass(frozen=True, slots=True)
 class KernelLog:
@@ -54,6 +61,7 @@ class KernelLog:
     lines: tuple[LogLine, ...]
     lost: int  # times the kernel overwrote lines before we read them
     way: str
+    trusts_programs: bool = False  # whoever read it asked to take the lines of programs for the kernel's own
 
 
 def parse_record(record: str) -> LogLine | None:
@@ -97,7 +105,8 @@ def parse_journal(text: str) -> list[LogLine]:
         if isinstance(message, list):  # the journal's way to write bytes that are not UTF-8
             message = bytes(message).decode(errors="replace")
         time_ns = int(entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry["__MONOTONIC_TIMESTAMP"]) * 1000
-        lines.append(LogLine(time_ns, message, int(entry.get("SYSLOG_FACILITY", 0)), number))
+        # Of the kernel's own lines the journal always says so.
+        lines.append(LogLine(time_ns, message, int(entry.get("SYSLOG_FACILITY", USER)), number))
     return lines
 
 
@@ -120,9 +129,10 @@ def _open_kmsg(host: Host) -> Read[KernelLog] | Reading[KernelLog]:
     try:
         path = host.path("/dev/kmsg")
         status = path.stat()
-        if stat.S_ISREG(status.st_mode):
+        if stat.S_ISREG(status.st_mode) and not host.is_live:
             return _open_recorded(host)
-        # The device of an image or a recorded tree would give us this machine's log.
+        # The device of an image or a recorded tree would give us this machine's log, and a plain file on a
+        # running machine was written by a program.
         if not host.is_live or not stat.S_ISCHR(status.st_mode) or status.st_rdev != KMSG_DEVICE:
             return Reading(absence=Absence.BROKEN, detail="/dev/kmsg is not the kernel's log device")
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

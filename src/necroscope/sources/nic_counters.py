@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from necroscope.model.reading import Absence, Reading
+from necroscope.model.shell_command import shell_command
 from necroscope.sources.host import Host, absence_of, missing
 from necroscope.sources.nic_queues import hardware_devices
 from necroscope.sources.source import Read, Source
@@ -85,7 +86,7 @@ def open_nic_counters(host: Host) -> Read[NicCounters]:
                 except OSError as error:
                     # A driver may keep no statistics; the other devices still count.
                     if absence_of(error) is not Absence.SWITCHED_OFF:
-                        return missing(f"ethtool -S {device}", error)
+                        return missing(shell_command(["ethtool", "-S", device]), error)
         if not found:
             return Reading(absence=Absence.NOT_SUPPORTED, detail="no network device keeps driver counters")
         return Reading(tuple(found))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lab.faults import nic_stalls
+from lab.faults.kernel_lines import TRUST
 from necroscope.cli.main import main
 from necroscope.fleet.place.folder import FolderPlace
 from tests.fleet.jobs.real_cluster import JobsCluster, jobs_cluster, why_not
@@ -114,7 +115,7 @@ def test_the_job_whose_network_stalled_is_put_down_to_the_node(
         f'[fleet]\nplace = "{place.root}"\nname = "worker-1"\nevery = "5s"\n'
     )
     (tmp_path / "hosts").write_text("198.51.100.2 = worker-1\n")
-    words = ("--rate", "0", "--segment", "10s", "--config", str(tmp_path / "config.toml"))
+    words = ("--rate", "0", "--segment", "10s", TRUST, "--config", str(tmp_path / "config.toml"))
     with jobs_cluster(CORE) as cluster:
         with recording(tmp_path / "store", *words, samples=False) as recorder:
             run_jobs(cluster, tmp_path)

@@ -1,6 +1,7 @@
 """What a line of the kernel log says about a NIC, who wrote it, and whether the counters bear it out.
 
-Any program may write such a line: then it is what somebody says, and no proof that a queue stalled.
+A program may have written the line, if programs were trusted when it was read: then it is what somebody says,
+and no proof that a queue stalled. Lines of programs that nobody trusts are no events, and do not get here.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from necroscope.diagnosis.facts.starvation import Starvation
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom, lines_of_stall
 from necroscope.findings.kernel_log_events import kernel_log_rules
+from necroscope.model.event import Event
 from necroscope.model.finding import Evidence
-from necroscope.sources.nic_queues import NIC_QUEUES
 
 LOG = "kernel log"
 
@@ -27,7 +28,7 @@ def line_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, F
     cause = next((rule.cause for rule in kernel_log_rules() if rule.id == event.rule), "")
     return {
         "nic-stalled": Fact(event.kind == "nic-reset", (line, *_others(scene, symptom))),
-        "line-is-kernels": Fact(not event.from_user_space, tuple(_foreign(scene, symptom))),
+        "line-is-kernels": Fact(not (event.from_user_space or event.device_driver), tuple(_foreign(event))),
         "queue-used": queue_used(scene, symptom, found.queue),
         "napi-scheduled": Fact(
             _scheduled(scene, symptom), (line,), "whether NAPI was waiting: this driver does not say"
@@ -52,11 +53,9 @@ def _others(scene: Scene, symptom: Symptom) -> Iterator[Evidence]:
         yield Evidence("lines about this stall, of which this tells most", number, "lines", LOG)
 
 
-def _foreign(scene: Scene, symptom: Symptom) -> Iterator[Evidence]:
-    """Against a line that a program wrote: the device has another driver."""
-    event = symptom.event
-    queues = scene.value_at(NIC_QUEUES, symptom.end_ns) or ()
-    driver = next((queue.driver for queue in queues if queue.device == event.device), "")
-    if event.from_user_space and driver and event.driver and driver != event.driver:
-        name = f"against it: the driver of {event.device}"
-        yield Evidence(name, f"{driver}, and the line is one of {event.driver}", "", "/sys/class/net")
+def _foreign(event: Event) -> Iterator[Evidence]:
+    """Against a line: the device has another driver."""
+    if event.device_driver:
+        name = f"against it: the driver of {event.device or event.bus}"
+        value = f"{event.device_driver}, and the line is one of {event.driver}"
+        yield Evidence(name, value, "", "/sys/class/net")

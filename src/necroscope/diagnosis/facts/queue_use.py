@@ -15,6 +15,7 @@ from necroscope.diagnosis.facts.fact import Fact
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
+from necroscope.model.shell_command import shell_command
 from necroscope.sources.interrupts import INTERRUPTS, Interrupts
 from necroscope.sources.nic_counters import NIC_COUNTERS, Counter, NicCounters
 from necroscope.sources.nic_queues import NicQueue
@@ -56,7 +57,9 @@ def _idle(queue: NicQueue, came_seconds: float, sent_seconds: float) -> tuple[Ev
     sent = f"against it: sent by {queue.device} in {sent_seconds:.0f} s"
     return (
         Evidence(completed, 0, "interrupts", "/proc/interrupts"),
-        Evidence(sent, "nothing, by its driver's counters", "", f"ethtool -S {queue.device}"),
+        Evidence(
+            sent, "nothing, by its driver's counters", "", shell_command(["ethtool", "-S", queue.device])
+        ),
     )
 
 
