@@ -34,6 +34,8 @@ OTHERS: dict[str, Any] = {
     "updateStrategy": {"type": "OnDelete"},
     "terminationGracePeriodSeconds": 30,
     "extraEnv": [{"name": "A", "value": "b"}],
+    "user": 1_000_680_000,  # which Helm reads as 1.00068e+09
+    "networkPolicy.from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}],
 }
 
 
@@ -100,7 +102,7 @@ def _other(default: Any) -> Any:
 
 def test_without_reports_there_is_no_right_and_no_token() -> None:
     made = helm_template("--set", "kubernetes.report=false")
-    assert {kind for kind, _ in made} == {"ServiceAccount", "ConfigMap", "DaemonSet"}
+    assert {kind for kind, _ in made} == {"ServiceAccount", "ConfigMap", "DaemonSet", "NetworkPolicy"}
     pod = made["DaemonSet", "necroscope"]["spec"]["template"]["spec"]
     assert not any("projected" in volume for volume in pod["volumes"])
     assert "--kubernetes" not in pod["containers"][0]["args"]
@@ -115,6 +117,8 @@ def test_without_reports_there_is_no_right_and_no_token() -> None:
         "store.path=here",
         "kubernetes.reports=false",
         "image.tag=",
+        "user=0",
+        "networkPolicy.from=null",
     ],
 )
 def test_a_wrong_value_is_refused(wrong: str) -> None:

@@ -128,11 +128,12 @@ def level(request: pytest.FixtureRequest) -> str:
 def seen(workshop: Workshop, level: str) -> Iterator[Seen]:
     """A recorder of that level beside a busy program of the host."""
     folder = workshop.folder / level
-    names = ("store", "temporary", "config")
+    names = ("store", "temporary", "config", "heartbeat")
     folders = {name: folder / name for name in names}
     for path in folders.values():
         path.mkdir(parents=True)
-    folders["temporary"].chmod(0o777)
+    for name in ("temporary", "heartbeat"):
+        folders[name].chmod(0o777)
     (folders["config"] / "config.toml").write_text('[record]\nsegment = "10s"\n')
     folders["seccomp"] = runtime_default(folder)
     burner = shutil.copy(SYSTEMS_PYTHON, folder / "hostburner")

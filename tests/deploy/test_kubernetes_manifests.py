@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import pytest
+import yaml
 
 from deploy.kubernetes.source.files import FOLDERS, KUSTOMIZE, all_files
-from deploy.kubernetes.source.levels import ALL_LEVELS, USER, Level
+from deploy.kubernetes.source.levels import ALL_LEVELS, Level
 from deploy.kubernetes.source.objects import BASE, DAEMON_SETS
 from deploy.kubernetes.source.plain import plain
+from deploy.kubernetes.source.values import USER
 from necroscope.kubernetes.names import COMPONENT, DOMAIN
 from necroscope.sources.in_cluster import ACCOUNT
 from tests.deploy.renderings import (
@@ -29,6 +33,7 @@ from tests.deploy.renderings import (
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/kubernetes.md").read_text()
 VERSIONS = ("1.30.0", kubernetes_validate.latest_version())  # the oldest that the chart admits
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
 each_level = pytest.mark.parametrize("level", ALL_LEVELS, ids=lambda level: level.name)
 
 
@@ -85,6 +90,7 @@ def test_the_policies_hold_under_other_names(tmp_path: Path) -> None:
         if kind == "ValidatingAdmissionPolicyBinding"
     }
     assert len(policies) == 2 and bound == policies.keys()
+    assert objects["NetworkPolicy", "x-necroscope"]["metadata"]["namespace"] == "elsewhere"
     for policy in policies.values():
         (condition,) = policy["spec"]["matchConditions"]
         assert (pattern := re.search(r"matches\('(.*)'\)", condition["expression"]))
@@ -151,37 +157,124 @@ def test_the_page_tells_what_each_level_takes(level: Level) -> None:
         assert f"| `{capability}` |" in PAGE, "what it buys"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
 @each_level
-def test_a_store_that_another_level_wrote_is_taken_over(level: Level, tmp_path: Path) -> None:
-    store = tmp_path / "store"
+def test_the_recorder_has_a_user_of_its_own(level: Level) -> None:
+    """nobody (65534) is also whoever else has no user of its own, in other pods and on the node."""
+    pod = pod_of(level)
+    assert pod["securityContext"]["fsGroup"] == USER
+    assert 65519 < USER < 65532, "beyond those that systemd hands out, and not another image's"
+    assert f"user {USER}" in PAGE
+    assert "65534" not in str(made(level))
+
+
+@needs_root
+@pytest.mark.parametrize("before", [0, USER, 65534])
+@each_level
+def test_a_store_that_another_user_wrote_is_taken_over(level: Level, before: int, tmp_path: Path) -> None:
+    store, outside = tmp_path / "store", tmp_path / "outside"
     (store / "node/segment").mkdir(parents=True)
     (store / "node/segment/segment.json").write_text("{}")
+    (store / "-R").write_text("")
+    outside.write_text("")
+    (store / "link").symlink_to(outside)
+    (store / "node/closed/inner").mkdir(parents=True)
     for path in (store, *store.rglob("*")):
-        path.chmod(0o750)
-        os.chown(path, *[USER if level.owner == 0 else 0] * 2)
+        if not path.is_symlink():
+            path.chmod(0o751)
+        os.chown(path, before, before, follow_symlinks=False)
+    (store / "node/closed").chmod(0)
     prepare(level, store)
-    assert {path.stat().st_uid for path in (store, *store.rglob("*"))} == {level.owner}
+    owner = plain(level.owner)
+    assert {path.lstat().st_uid for path in (store, *store.rglob("*"))} == {owner}
+    assert (store / "node/segment/segment.json").stat().st_gid == owner
+    assert stat.S_IMODE(store.stat().st_mode) == 0o750
+    assert outside.stat().st_uid == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another user")
+@needs_root
 @each_level
 def test_a_new_store_is_for_the_recorder_alone(level: Level, tmp_path: Path) -> None:
     (tmp_path / "store").mkdir(mode=0o755)
     prepare(level, tmp_path / "store")
     prepare(level, tmp_path / "store")  # as at every start
     status = (tmp_path / "store").stat()
-    assert (status.st_uid, status.st_mode & 0o777) == (level.owner, 0o750)
+    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (plain(level.owner), 0o750)
+
+
+@needs_root
+@each_level
+def test_a_takeover_that_was_killed_is_completed(level: Level, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    (store / "node").mkdir(parents=True)
+    os.chown(store / "node", 65534, 65534)
+    store.chmod(0o700)  # as it is in the middle
+    prepare(level, store)
+    assert {path.stat().st_uid for path in (store, store / "node")} == {plain(level.owner)}
+
+
+@needs_root
+@each_level
+def test_records_of_fixes_are_left_alone(level: Level, tmp_path: Path) -> None:
+    """Older versions kept them in the store; now they are in a folder that no pod has."""
+    store = tmp_path / "store"
+    (store / ".fixes/1").mkdir(parents=True)
+    os.chown(store, 1, 1)
+    prepare(level, store)
+    assert {path.stat().st_uid for path in (store / ".fixes", store / ".fixes/1")} == {0}
+    places = {volume.get("hostPath", {}).get("path") for volume in pod_of(level)["volumes"]}
+    assert not [place for place in places if place and "fixes" in place]
 
 
 def prepare(level: Level, store: Path) -> None:
     """What the first container does, with its capabilities."""
     container = pod_of(level)["initContainers"][0]
-    script = container["command"][2].replace("/var/lib/necroscope", str(store))
+    command = [word.replace("/var/lib/necroscope", str(store)) for word in container["command"]]
     added = container["securityContext"]["capabilities"]["add"]
     kept = ",+".join(("-all", *(name.lower() for name in added)))
-    command = ["setpriv", "--no-new-privs", f"--bounding-set={kept}", "sh", "-euc", script]
-    subprocess.run(command, check=True)
+    subprocess.run(["setpriv", "--no-new-privs", f"--bounding-set={kept}", *command], check=True)
+
+
+@each_level
+def test_liveness_depends_on_no_port(level: Level, tmp_path: Path) -> None:
+    """What other pods can reach, they can keep busy; then the kubelet would restart the recorder."""
+    (container,) = pod_of(level)["containers"]
+    probe = container["livenessProbe"]
+    assert "exec" in probe and not probe.keys() & {"httpGet", "tcpSocket", "grpc"}
+    heartbeat = next(word for word in container["args"] if word.startswith("--heartbeat="))
+    path = heartbeat.partition("=")[2]
+    folders = [mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] == "heartbeat"]
+    assert folders == [str(Path(path).parent)]
+    file = tmp_path / "heartbeat"
+    words = [word.replace(path, str(file)) for word in probe["exec"]["command"]]
+    assert words != probe["exec"]["command"]
+
+    def is_alive() -> bool:
+        return subprocess.run(words, check=False, capture_output=True).returncode == 0
+
+    assert not is_alive(), "it has never read the node"
+    file.touch()
+    assert is_alive()
+    os.utime(file, (time.time() - 110, time.time() - 110))
+    assert is_alive()
+    os.utime(file, (time.time() - 130, time.time() - 130))
+    assert not is_alive()
+
+
+@each_level
+def test_only_prometheus_reaches_the_metrics(level: Level) -> None:
+    policy = made(level)["NetworkPolicy", "necroscope"]["spec"]
+    template = made(level)["DaemonSet", "necroscope"]["spec"]["template"]
+    selected = policy["podSelector"]["matchLabels"]
+    assert selected.items() <= template["metadata"]["labels"].items()
+    assert "hostNetwork" not in template["spec"], "no policy holds for those"
+    (rule,) = policy["ingress"]
+    (port,) = template["spec"]["containers"][0]["ports"]
+    assert rule["ports"] == [{"protocol": "TCP", "port": port["containerPort"]}]
+    (peer,) = rule["from"]
+    assert peer["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "monitoring"}
+    repro = yaml.safe_load((KUSTOMIZE / "repro/recorder.yaml").read_text())
+    changed = {one["path"].rpartition("/")[2].replace("~1", "/") for one in repro if "labels" in one["path"]}
+    assert not changed & selected.keys(), "it holds for reserved nodes, too"
 
 
 def test_objects_are_told_apart() -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.test_systemd_unit import Node, node
+from tests.deploy.test_systemd_unit import node
+from tests.deploy.unit_on_a_node import Node
 from tests.fleet.seaweed import ADMIN, WEED, Seaweed
 
 pytestmark = pytest.mark.servers
@@ -68,7 +69,7 @@ def test_it_ships_to_s3(node: Node) -> None:
     inside.mkdir(exist_ok=True)
     (inside / "s3.json").write_text(server.config())
     arguments = " ".join(server.words(folder / "s3.json"))
-    node.run(f"systemd-run --unit seaweed --collect -p WorkingDirectory=/run/seaweed {WEED} {arguments}")
+    node.run(f"systemd-run --unit seaweed --collect -p WorkingDirectory=/run/seaweed '{WEED}' {arguments}")
     try:
         body = _ship_when_it_answers(node, server)
         assert body["error"] is None, body

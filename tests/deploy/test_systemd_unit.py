@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -14,29 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.machines.nspawn import Container, why_not
 from tests.deploy import sandbox_probe
+from tests.deploy.unit_on_a_node import DEPLOY, PROBE, UNIT, Node, booted_node
 
-ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "deploy/systemd"
-UNIT = (DEPLOY / "necroscope.service").read_text()
 README = (DEPLOY / "README.md").read_text()
 CAPABILITIES = re.findall(r"CAP_\w+", next(re.finditer(r"^AmbientCapabilities=.*$", UNIT, re.MULTILINE))[0])
 PARANOID = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
-# What systemd-nspawn takes away, and a unit on a real node has.
-LIKE_A_NODE = ("--system-call-filter=perf_event_open syslog", "--capability=CAP_PERFMON,CAP_SYSLOG")
-
-# Every command of a unit begins the file of its output anew: these have one only.
-PROBE = """
-[Service]
-Type=oneshot
-Restart=no
-ExecStart=
-ExecStart=/usr/bin/python3 /run/probe.py
-ExecStartPre=
-ExecStopPost=
-StandardOutput=truncate:/run/probe.json
-"""
 # By way of a shell: Python may be in root's home, where systemd itself does not look as the unit's user.
 DOCTOR = f"""
 [Service]
@@ -49,7 +31,6 @@ ExecStopPost=
 StandardOutput=truncate:/run/probe.json
 SuccessExitStatus=1
 """
-WITHOUT_SANDBOX = "[Service]\nStateDirectory=necroscope\n"
 
 # Has a child, as the recorder has perf; both write down the signals they get.
 FAMILY = """
@@ -80,29 +61,10 @@ while True:
 
 
 @dataclass(frozen=True)
-class Node:
-    """A container that permits what a node permits, and the unit on it."""
+class ProbedNode(Node):
+    """With what the container itself forbids, and how."""
 
-    machine: Container
-    alone: dict[str, str] = field(default_factory=dict)  # what the container itself forbids, and how
-
-    def run(self, command: str) -> str:
-        ran = self.machine.run(["sh", "-c", command])
-        log = self.machine.run(["journalctl", "--no-pager", "-n", "20"]).stdout if ran.returncode else ""
-        assert ran.returncode == 0, f"{command}: {ran.stderr}{log}"
-        return ran.stdout
-
-    def put(self, path: str, text: str) -> None:
-        target = self.machine.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-        target.chmod(0o644)
-
-    def start(self, unit: str, *changes: str) -> str:
-        """What a unit prints, with its settings changed; it ends by itself."""
-        self.put(f"run/systemd/system/{unit}.d/probe.conf", "".join(changes))
-        self.run(f"rm -f /run/probe.json; systemctl daemon-reload; systemctl start {unit}")
-        return (self.machine.root / "run/probe.json").read_text()
+    alone: dict[str, str] = field(default_factory=dict)
 
     def probe(self, unit: str = "necroscope.service", change: str = "") -> dict[str, str]:
         results = json.loads(self.start(unit, PROBE, change))
@@ -115,21 +77,9 @@ class Node:
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[Node]:
-    if reason := why_not():
-        pytest.skip(f"no container: {reason}")
-    if not shutil.which("perf"):
-        pytest.skip("perf is not installed: apt-get install linux-perf")
-    units = {
-        "necroscope.service": UNIT.replace("StartLimitBurst=5", "StartLimitBurst=1000"),
-        "alone.service": WITHOUT_SANDBOX,
-    }
-    hidden = any(ROOT.is_relative_to(path) for path in ("/tmp", "/run"))  # by the container's own
-    with Container(units=units, extra=LIKE_A_NODE, binds=(ROOT,) if hidden else ()) as machine:
-        node = Node(machine)
-        node.put("run/sysusers.conf", (DEPLOY / "necroscope.sysusers.conf").read_text())
-        node.put("run/probe.py", Path(sandbox_probe.__file__).read_text())
-        node.run("systemd-sysusers /run/sysusers.conf")
+def node() -> Iterator[ProbedNode]:
+    with booted_node(Path(sandbox_probe.__file__).read_text()) as booted:
+        node = ProbedNode(booted.machine)
         node.run("mknod -m 644 /dev/kmsg c 1 11; mount -t tracefs tracefs /sys/kernel/tracing")
         node.run("umask 077; echo a map >/tmp/perf-4242.map")
         node.alone.update(node.probe("alone.service"))
@@ -138,7 +88,7 @@ def node() -> Iterator[Node]:
 
 
 @pytest.fixture(scope="module")
-def results(node: Node) -> dict[str, str]:
+def results(node: ProbedNode) -> dict[str, str]:
     return node.probe()
 
 
@@ -152,15 +102,6 @@ def test_systemd_understands_every_line(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
-def test_its_exposure_stays_low() -> None:
-    command = ["systemd-analyze", "security", "--offline=true", "--threshold=32", "--no-pager"]
-    unit = DEPLOY / "necroscope.service"
-    ran = subprocess.run([*command, unit], check=False, capture_output=True, text=True)
-    if "--offline" in ran.stderr:
-        pytest.skip(f"systemd-analyze is too old: {ran.stderr.strip()}")
-    assert ran.returncode == 0, ran.stdout[-200:]
-
-
 def test_capabilities_are_bounded_and_explained() -> None:
     bounding = re.findall(r"^CapabilityBoundingSet=(.*)$", UNIT, re.MULTILINE)
     assert bounding == [" ".join(CAPABILITIES)]
@@ -171,7 +112,7 @@ def test_capabilities_are_bounded_and_explained() -> None:
 
 @pytest.mark.servers
 @pytest.mark.parametrize("what", sandbox_probe.NEEDED)
-def test_the_recorder_can(what: str, node: Node, results: dict[str, str]) -> None:
+def test_the_recorder_can(what: str, node: ProbedNode, results: dict[str, str]) -> None:
     if node.alone[what]:
         pytest.skip(f"the container itself forbids it: {node.alone[what]}")
     if what in ("samples", "tracepoints") and PARANOID > 2:
@@ -181,14 +122,14 @@ def test_the_recorder_can(what: str, node: Node, results: dict[str, str]) -> Non
 
 @pytest.mark.servers
 @pytest.mark.parametrize("what", sandbox_probe.FORBIDDEN)
-def test_the_recorder_cannot(what: str, node: Node, results: dict[str, str]) -> None:
+def test_the_recorder_cannot(what: str, node: ProbedNode, results: dict[str, str]) -> None:
     assert results[what] != ""
     if node.alone[what]:
         pytest.skip(f"the container itself forbids it too: {node.alone[what]}")
 
 
 @pytest.mark.servers
-def test_every_source_gives_what_it_gives_to_root(node: Node) -> None:
+def test_every_source_gives_what_it_gives_to_root(node: ProbedNode) -> None:
     sandboxed, free = (
         json.loads(node.start(unit, DOCTOR)) for unit in ("necroscope.service", "alone.service")
     )
@@ -210,7 +151,7 @@ OTHERS = {"programs of others", "files of others"}
     ],
 )
 def test_no_capability_is_superfluous(
-    capability: str, at_least: set[str], at_most: set[str], node: Node
+    capability: str, at_least: set[str], at_most: set[str], node: ProbedNode
 ) -> None:
     sysctl = {"CAP_PERFMON": "perf_event_paranoid", "CAP_SYSLOG": "dmesg_restrict"}.get(capability)
     if sysctl and int(Path(f"/proc/sys/kernel/{sysctl}").read_text()) < 1:
@@ -237,14 +178,14 @@ def test_no_capability_is_superfluous(
         ("Environment=TMPDIR=/tmp", {"temporary files"}),
     ],
 )
-def test_what_is_left_open_is_needed(change: str, lost: set[str], node: Node) -> None:
+def test_what_is_left_open_is_needed(change: str, lost: set[str], node: ProbedNode) -> None:
     if "MEMLOCK" in change and PARANOID < 0:
         pytest.skip("kernel.perf_event_paranoid is lax here: nothing is limited")
     assert node.lost(f"{change}\n") == {name for name in lost if not node.alone[name]}
 
 
 @pytest.mark.servers
-def test_a_stop_goes_to_the_recorder_first_and_a_reload_to_it_alone(node: Node) -> None:
+def test_a_stop_goes_to_the_recorder_first_and_a_reload_to_it_alone(node: ProbedNode) -> None:
     node.put("run/family.py", FAMILY)
     drop_in = "[Service]\nExecStart=\nExecStart=/usr/bin/python3 /run/family.py\n"
     node.put("run/systemd/system/necroscope.service.d/probe.conf", drop_in)
@@ -270,7 +211,7 @@ StandardError=append:/run/recorder.txt
 
 
 @pytest.mark.servers
-def test_the_recorder_itself_runs_in_it(node: Node) -> None:
+def test_the_recorder_itself_runs_in_it(node: ProbedNode) -> None:
     node.put("run/systemd/system/necroscope.service.d/probe.conf", RECORD)
     node.run("systemctl daemon-reload; systemctl start necroscope.service")
     time.sleep(11)

@@ -17,6 +17,7 @@ from necroscope.exporter.meter import Meter
 from necroscope.model.event import Event
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
+from necroscope.model.visible_text import visible_text
 from necroscope.recording.segment import Moment
 from necroscope.recording.status import KubernetesStatus, OwnCost, ShipStatus, Status
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
@@ -52,6 +53,7 @@ STATUS = Status(
         sent=7, given_up=2, failures=1, waiting=3, last_success_us=1_776_247_331_500_000, every_seconds=300
     ),
     kubernetes=KubernetesStatus(ok=5, refused=1, failed=2, last_success_us=1_776_247_331_500_000),
+    userspace_lines=4,
 )
 
 
@@ -102,13 +104,15 @@ def test_every_family_is_rendered_as_it_is_declared() -> None:
         assert (parsed.kind, parsed.help, parsed.labels) == (family.kind, family.help, family.labels)
 
 
-def test_label_values_come_back_as_they_were() -> None:
+def test_label_values_come_back_as_they_were_but_for_what_cannot_be_seen() -> None:
     families = parse(render(full_meter(), STATUS))
-    assert families["necroscope_unit_restarts_by_unit_total"].values == {(NASTY,): 1}
+    shown = visible_text(NASTY)
+    assert shown == 'a\\b"c\\x0ad{e="f"}é'
+    assert families["necroscope_unit_restarts_by_unit_total"].values == {(shown,): 1}
     resets = families["necroscope_nic_resets_total"].values
-    assert {labels[:2] for labels in resets} == {("eth0", "ena"), (NASTY, "")}
+    assert {labels[:2] for labels in resets} == {("eth0", "ena"), (shown, "")}
     assert families["necroscope_memory_cgroup_zombies_by_owner"].values == {
-        (f"{NASTY}.service",): 2,
+        (f"{shown}.service",): 2,
         ("other",): 0,
     }
     assert families["necroscope_build_info"].values == {(__version__,): 1}

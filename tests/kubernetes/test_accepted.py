@@ -218,12 +218,68 @@ def event(
     }
 
 
+POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "ray-worker-0", "uid": "1-2-3"}
+
+
+def about_a_pod(name: str, **changes: Any) -> dict[str, Any]:
+    """An event on a pod, and what is different in it; of the pod with `uid=None`, say."""
+    pod = {key: changes.pop(key, value) for key, value in POD.items()}
+    about = {key: value for key, value in pod.items() if value is not None}
+    return {**event(name), "involvedObject": about, **changes}
+
+
 EVENTS = "/api/v1/namespaces/default/events"
 
 
 def test_it_writes_events_of_its_own(account: Account) -> None:
     assert account.ask("POST", EVENTS, event("mine"))[0] == 201
     assert account.ask("PATCH", f"{EVENTS}/mine", {"count": 2})[0] == 200
+
+
+def test_it_writes_events_about_pods(account: Account) -> None:
+    assert account.ask("POST", EVENTS, about_a_pod("of-a-pod"))[0] == 201
+    assert account.ask("PATCH", f"{EVENTS}/of-a-pod", {"count": 2, "message": "again"})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"uid": None}, "only with its uid"),
+        ({"reason": "Evicted"}, "the reasons that it knows"),
+        ({"reason": "SoftLockup"}, "the reasons that it knows"),
+        ({"kind": "Deployment", "apiVersion": "apps/v1"}, "about nothing else"),
+        ({"kind": "ConfigMap"}, "about nothing else"),
+        ({"apiVersion": "example.com/v1"}, "about nothing else"),
+        ({"related": {"apiVersion": "v1", "kind": "Node", "name": "node-b"}}, "about nothing else"),
+        ({"reportingInstance": "node-b"}, "on its own node only"),
+        ({"source": {"component": COMPONENT, "host": "node-b"}}, "on its own node only"),
+    ],
+    ids=str,
+)
+def test_events_about_pods_are_held_to_what_can_be_seen(
+    account: Account, wrong: dict[str, Any], says: str
+) -> None:
+    """That the pod runs on its node cannot be seen: docs/kubernetes.md."""
+    status, answer = account.ask("POST", EVENTS, about_a_pod("wrong", **wrong))
+    assert status == 422 and says in answer["message"]
+
+
+def test_an_event_about_the_node_has_one_of_its_reasons(account: Account) -> None:
+    assert account.ask("POST", EVENTS, {**event("locked-up"), "reason": "SoftLockup"})[0] == 201
+    status, answer = account.ask("POST", EVENTS, {**event("gone"), "reason": "NodeNotReady"})
+    assert status == 422 and "the reasons that it knows" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"involvedObject": {"name": "another"}}, {"involvedObject": {"uid": "4-5-6"}}, {"reason": "Other"}],
+    ids=str,
+)
+def test_an_event_of_its_own_stays_about_what_it_was(account: Account, change: dict[str, Any]) -> None:
+    status, _ = account.ask("POST", EVENTS, about_a_pod("to-be-moved"))
+    assert status in (201, 409)
+    status, answer = account.ask("PATCH", f"{EVENTS}/to-be-moved", change)
+    assert status == 422 and "what an event is about" in answer["message"]
 
 
 @pytest.mark.parametrize(

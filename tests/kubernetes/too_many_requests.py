@@ -70,8 +70,10 @@ def _event(name: str) -> dict[str, Any]:
     component = "necroscope.dev/recorder"
     return {
         "metadata": {"name": name},
-        "involvedObject": {"kind": "Node", "name": NODE},
+        "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": NODE},
+        "reason": "NICReset",
         "reportingComponent": component,
+        "reportingInstance": NODE,
         "source": {"component": component, "host": NODE},
     }
 

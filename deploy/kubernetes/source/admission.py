@@ -1,7 +1,8 @@
 """What RBAC cannot say: its own node only, of that its own conditions only, and its own events only.
 
 The name of the node is in the token that the kubelet asks for, bound to the pod. A request that a policy
-cannot judge is refused.
+cannot judge is refused. A policy sees the request and nothing else of the cluster: that the pod of an event
+runs on the recorder's node it cannot check.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 from deploy.kubernetes.source.metadata import metadata
 from deploy.kubernetes.source.values import NAME
+from necroscope.kubernetes.event_rules import event_rules
 
 GROUP = "admissionregistration.k8s.io"
 DOMAIN = "necroscope.dev"
@@ -68,7 +70,12 @@ def _is_own_event(of: str) -> str:
     return (
         f"{of}.?reportingComponent.orValue('') == '{COMPONENT}' && {of}.?source.?component.orValue('') =="
         f" '{COMPONENT}' && {of}.?source.?host.orValue('') == variables.node"
+        f" && {of}.?reportingInstance.orValue('') == variables.node"
     )
+
+
+def _reasons(*, of_pods: bool) -> list[str]:
+    return sorted(rule.reason for rule in event_rules().values() if rule.tells_pods or not of_pods)
 
 
 EVENT_VALIDATIONS = (
@@ -80,8 +87,34 @@ EVENT_VALIDATIONS = (
         "message": f"necroscope may write events of {COMPONENT} on its own node only",
     },
     {
+        "expression": (
+            "request.operation == 'CREATE' || "
+            "object.involvedObject == oldObject.involvedObject && object.reason == oldObject.reason"
+        ),
+        "message": "necroscope may not change what an event is about",
+    },
+    {
+        "expression": (
+            "object.involvedObject.kind in ['Node', 'Pod'] && "
+            "object.involvedObject.?apiVersion.orValue('') == 'v1' && !has(object.related)"
+        ),
+        "message": "necroscope may write events about its node and about pods, and about nothing else",
+    },
+    {
         "expression": "object.involvedObject.kind != 'Node' || object.involvedObject.name == variables.node",
         "message": "necroscope may write events about the node that it runs on only, and about no other node",
+    },
+    {
+        # On which node a pod runs cannot be asked here. Its uid is known on that node, and is no secret.
+        "expression": "object.involvedObject.kind != 'Pod' || object.involvedObject.?uid.orValue('') != ''",
+        "message": "necroscope may write events about a pod only with its uid",
+    },
+    {
+        "expression": (
+            f"object.reason in (object.involvedObject.kind == 'Pod' ? {_reasons(of_pods=True)}"
+            f" : {_reasons(of_pods=False)})"
+        ),
+        "message": "necroscope may write events with the reasons that it knows only",
     },
 )
 

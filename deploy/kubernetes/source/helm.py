@@ -14,6 +14,7 @@ from necroscope.exporter.yaml_text import yaml_text
 
 # Bound tokens name their node, and policies in CEL are stable, since 1.30.
 OLDEST_KUBERNETES = ">=1.30.0-0"
+NOT_EMPTY = {"enum", "minItems", "minLength", "minimum", "pattern"}  # of a value that must be there
 NOTES = """\
 The recorder runs on every node with {{ .Values.nodeSelector | toJson }}, at the level {{ .Values.level }}.
 
@@ -28,6 +29,12 @@ What it cannot see on a node, and why:
 Pods that PodSecurity forbids: the namespace needs a label, since the recorder mounts the node's files.
 
   kubectl label namespace {{ .Release.Namespace }} pod-security.kubernetes.io/enforce=privileged
+{{- if .Values.networkPolicy.enabled }}
+
+Who may scrape it, if the network enforces policies:
+
+  {{ .Values.networkPolicy.from | toJson }}
+{{- end }}
 {{- if .Values.kubernetes.report }}
 
 What it says of the nodes:
@@ -89,24 +96,23 @@ def _values() -> str:
 
 
 def _schema() -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        "global": {"type": "object"}
-    }  # Helm's own, for charts that contain this one
-    for value in VALUES.values():
-        _add(properties, value.name.split("."), value)
-    return {
+    schema: dict[str, Any] = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
         "additionalProperties": False,
-        "properties": properties,
+        "properties": {"global": {"type": "object"}},  # Helm's own, for charts that contain this one
     }
+    for value in VALUES.values():
+        _add(schema, value.name.split("."), value)
+    return schema
 
 
-def _add(properties: dict[str, Any], names: list[str], value: Value) -> None:
-    if len(names) == 1:
-        properties[names[0]] = {**value.schema, **({"description": value.says} if value.says else {})}
+def _add(schema: dict[str, Any], names: list[str], value: Value) -> None:
+    name, *rest = names
+    if rest:
+        table = {"type": "object", "additionalProperties": False, "properties": {}}
+        _add(schema["properties"].setdefault(name, table), rest, value)
         return
-    table = properties.setdefault(
-        names[0], {"type": "object", "additionalProperties": False, "properties": {}}
-    )
-    _add(table["properties"], names[1:], value)
+    schema["properties"][name] = {**value.schema, **({"description": value.says} if value.says else {})}
+    if NOT_EMPTY & value.schema.keys():  # `--set NAME=null` would take it away
+        schema.setdefault("required", []).append(name)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# nobody. A node's dbus-daemon hangs up on users that it cannot look up, and this one is known everywhere.
-USER = 65534
+from deploy.kubernetes.source.markers import Value
+from deploy.kubernetes.source.values import VALUES
+
+ROOT = 0
+USER = VALUES["user"]  # its own: what runs as nobody (65534) is anybody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +29,14 @@ class Level:
         return bool(self.capabilities) and not self.stays_root
 
     @property
-    def starts_as(self) -> int:
+    def starts_as(self) -> Value | int:
         """The user of the container."""
-        return 0 if self.capabilities else USER
+        return ROOT if self.capabilities else USER
 
     @property
-    def owner(self) -> int:
+    def owner(self) -> Value | int:
         """The user that the recorder runs as in the end, and that the store belongs to."""
-        return 0 if self.stays_root else USER
+        return ROOT if self.stays_root else USER
 
     @property
     def container_capabilities(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from deploy.kubernetes.source.access import cluster_role, cluster_role_binding, namespace, service_account
 from deploy.kubernetes.source.admission import policies
 from deploy.kubernetes.source.levels import ALL_LEVELS
-from deploy.kubernetes.source.recorder import config_map, daemon_set, pod_monitor
+from deploy.kubernetes.source.recorder import config_map, daemon_set, network_policy, pod_monitor
 from deploy.kubernetes.source.values import VALUES
 
 
@@ -29,6 +29,7 @@ BASE = (
     Part("cluster-role", (cluster_role(), cluster_role_binding()), REPORTS),
     Part("admission-policies", tuple(policies()), REPORTS),
     Part("config", (config_map(),)),
+    Part("network-policy", (network_policy(),), f"if {VALUES['networkPolicy.enabled'].template}"),
 )
 POD_MONITOR = Part("pod-monitor", (pod_monitor(),), f"if {VALUES['podMonitor.enabled'].template}")
 DAEMON_SETS = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from deploy.kubernetes.source.levels import USER, Level
+from deploy.kubernetes.source.levels import ROOT, USER, Level
 from deploy.kubernetes.source.markers import ChartOnly, Optional, Spread, Text, Value, When
 from deploy.kubernetes.source.values import NAME, VALUES, VERSION
-from deploy.kubernetes.source.volumes import STORE, TEMPORARY, mounts, volumes
+from deploy.kubernetes.source.volumes import HEARTBEAT, STORE, TEMPORARY, mounts, volumes
 from necroscope.exporter.operator_rules import SELECTOR
 
 RECORDER, PREPARE = "recorder", "own-the-store"
@@ -56,28 +56,41 @@ def _spec(level: Level) -> dict[str, Any]:
     }
 
 
-def _prepare(level: Level) -> dict[str, Any]:
-    """The kubelet makes a host path as root's, and another level may have written to it.
+# The kubelet makes a host path as root's, and another level, user or version may have written to it. While it
+# changes hands, all its folders are root's, the outer ones first: so nobody else gets in, and root reads them
+# without a further capability. The mode says that it is done, also after this was killed in the middle. What
+# an older version has in .fixes (records of changes to the node) stays as it is.
+PREPARE_SCRIPT = """\
+[ "$(stat -c %u:%a "$1")" != "$2:750" ] || exit 0
+chown 0:0 "$1"
+chmod 00700 "$1"
+find "$1" -mindepth 1 -path "$1/.fixes" -prune -o \\
+  -type d -exec chown -h 0:0 {} \\; -exec chmod u+rwx,go-w {} \\;
+find "$1" -mindepth 1 -maxdepth 1 ! -name .fixes -exec chown -R "$2:$2" {} +
+chmod 00750 "$1"
+chown "$2:$2" "$1"
+"""
 
-    What is root's anyway can be handed on with one capability; to take over another's folders needs two.
-    """
-    owner = level.owner
-    script = (
-        f"if [ -O {STORE} ]; then chmod 750 {STORE}; fi\n"
-        f'if [ "$(stat -c %u {STORE})" != {owner} ]; then chown -R {owner}:{owner} {STORE}; fi\n'
-    )
+
+def _prepare(level: Level) -> dict[str, Any]:
+    """Make the store the recorder's own, and nobody else's to read."""
     return {
         "name": PREPARE,
         "image": IMAGE,
         "imagePullPolicy": VALUES["image.pullPolicy"],
-        "command": ["sh", "-euc", script],
-        "securityContext": _security(0, ("CHOWN", *(() if owner else ("DAC_READ_SEARCH",)))),
+        "command": ["sh", "-euc", PREPARE_SCRIPT, "sh", STORE, _word("{}", level.owner)],
+        "securityContext": _security(ROOT, ("CHOWN",)),
         "resources": {
             "requests": {"cpu": "10m", "memory": "16Mi"},
             "limits": {"cpu": "500m", "memory": "64Mi"},
         },
         "volumeMounts": [{"name": "store", "mountPath": STORE}],
     }
+
+
+def _word(form: str, value: Value | int) -> Text | str:
+    """A word of a command line with a number in it."""
+    return form.format(value) if isinstance(value, int) else Text(form, (value,))
 
 
 def _recorder(level: Level) -> dict[str, Any]:
@@ -97,21 +110,20 @@ def _recorder(level: Level) -> dict[str, Any]:
             Spread(VALUES["extraEnv"]),
         ],
         "ports": [{"name": "metrics", "containerPort": VALUES["listen.port"], "protocol": "TCP"}],
-        # A starved node is no reason to end the one that records why: minutes pass before it is.
-        "livenessProbe": _probe(failures=10, timeout_seconds=10),
-        "readinessProbe": _probe(failures=2, timeout_seconds=5),
+        "livenessProbe": _liveness(),
+        "readinessProbe": _readiness(),
         "resources": VALUES["resources"],
         "securityContext": {**_security(level.starts_as, level.container_capabilities), **confined},
         "volumeMounts": mounts(level),
     }
 
 
-def _command(level: Level) -> list[str]:
+def _command(level: Level) -> list[Text | str]:
     if not level.gives_root_up:
         return ["necroscope"]
     # Kubernetes gives capabilities to root only: it starts as root, and goes on as another with just these.
     kept = "".join(f",+{name.lower()}" for name in level.capabilities)
-    who = [f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+    who = [_word("--reuid={}", USER), _word("--regid={}", USER), "--clear-groups"]
     return ["setpriv", *who, f"--inh-caps=-all{kept}", f"--ambient-caps=-all{kept}", "--", "necroscope"]
 
 
@@ -122,25 +134,40 @@ def _arguments(level: Level) -> list[Any]:
         f"--store={STORE}",
         "--config=/etc/necroscope/config.toml",
         Text("--listen={}", (LISTEN,)),
+        f"--heartbeat={HEARTBEAT}",
         *(() if level.has_samples else ("--rate=0",)),
         When(REPORT, ("--kubernetes",)),
     ]
 
 
-def _probe(failures: int, timeout_seconds: int) -> dict[str, Any]:
+def _liveness() -> dict[str, Any]:
+    """Whether the recorder still reads the node. Not by a port: what other pods reach, they can keep busy.
+
+    A starved node is no reason to end the one that records why: minutes pass before it is.
+    """
     return {
-        "httpGet": {"path": "/healthz", "port": "metrics"},
-        "periodSeconds": 30,
-        "timeoutSeconds": timeout_seconds,
-        "failureThreshold": failures,
+        "exec": {"command": ["sh", "-c", f'test -n "$(find {HEARTBEAT} -mmin -2)"']},
+        "periodSeconds": 60,
+        "timeoutSeconds": 30,
+        "failureThreshold": 5,
     }
 
 
-def _security(user: int, capabilities: tuple[str, ...]) -> dict[str, Any]:
+def _readiness() -> dict[str, Any]:
+    """Whether it can be scraped."""
+    return {
+        "httpGet": {"path": "/healthz", "port": "metrics"},
+        "periodSeconds": 30,
+        "timeoutSeconds": 5,
+        "failureThreshold": 2,
+    }
+
+
+def _security(user: Value | int, capabilities: tuple[str, ...]) -> dict[str, Any]:
     return {
         "runAsUser": user,
         "runAsGroup": user,
-        **({"runAsNonRoot": True} if user else {}),
+        **({"runAsNonRoot": True} if user != ROOT else {}),
         "allowPrivilegeEscalation": False,
         "privileged": False,
         "readOnlyRootFilesystem": True,

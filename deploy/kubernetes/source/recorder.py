@@ -1,4 +1,4 @@
-"""The DaemonSet, its configuration, and who scrapes it."""
+"""The DaemonSet, its configuration, who may reach it, and who scrapes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deploy.kubernetes.source.markers import Block, Spread
 from deploy.kubernetes.source.metadata import labels, metadata
 from deploy.kubernetes.source.pod import pod_template
 from deploy.kubernetes.source.values import VALUES
-from necroscope.exporter.operator_rules import API_VERSION, SELECTOR, pod_monitor_spec
+from necroscope.exporter.operator_rules import API_VERSION, LABELS, SELECTOR, pod_monitor_spec
 
 
 def config_map() -> dict[str, Any]:
@@ -28,6 +28,21 @@ def daemon_set(level: Level) -> dict[str, Any]:
             "selector": {"matchLabels": dict(SELECTOR)},
             "updateStrategy": VALUES["updateStrategy"],
             "template": pod_template(level),
+        },
+    }
+
+
+def network_policy() -> dict[str, Any]:
+    """Only Prometheus reaches the metrics of a recorder, also of one on reserved nodes."""
+    port = {"protocol": "TCP", "port": VALUES["listen.port"]}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(),
+        "spec": {
+            "podSelector": {"matchLabels": dict(LABELS)},
+            "policyTypes": ["Ingress"],
+            "ingress": [{"from": VALUES["networkPolicy.from"], "ports": [port]}],
         },
     }
 

@@ -14,6 +14,7 @@ from necroscope.exporter.yaml_text import yaml_text
 
 TOKEN = re.compile(r"(?P<indent> *)(?P<dash>(?:- )?)(?P<key>(?:[\w./-]+: )?)'@@(?P<number>\d+)@@'(?:: null)?")
 END = "{{- end }}"
+FILTERS = {str: " | quote", int: " | int64"}  # Helm reads numbers as floats, and would print 1e+06
 Marker = Value | BuiltIn | Text | Optional | Block | When | Spread | None  # None: the end of a When
 
 
@@ -85,7 +86,7 @@ def _value(value: Value | BuiltIn, called: str, indent: int) -> str:
     """What stands behind a key: a scalar, or on a line of its own a mapping or a list."""
     if isinstance(value.default, dict | list):
         return f"\n  {{{{- {_many(called, indent)} }}}}"
-    return f"{{{{ {called} | quote }}}}" if isinstance(value.default, str) else f"{{{{ {called} }}}}"
+    return f"{{{{ {called}{FILTERS.get(type(value.default), '')} }}}}"
 
 
 def _many(called: str, indent: int) -> str:
@@ -100,4 +101,4 @@ def _with(indent: str, value: Value, lines: list[str]) -> str:
 def _inline(part: Value | BuiltIn | Text) -> str:
     if isinstance(part, Text):
         return part.form.format(*map(_inline, part.parts))
-    return f"{{{{ {part.template} }}}}"
+    return f"{{{{ {part.template}{FILTERS[int] if isinstance(part.default, int) else ''} }}}}"

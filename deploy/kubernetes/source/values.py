@@ -14,6 +14,9 @@ NAME = "necroscope"
 PORT = 9464
 NAMESPACE = BuiltIn(".Release.Namespace", NAME)
 LEVELS = ("minimal", "perf", "full")
+# Above what useradd and systemd hand out (DynamicUser= up to 65519), and below 65536, from where on user
+# namespaces of pods and containers are mapped. 65532 is the user of many images, 65534 is nobody.
+USER = 65522
 
 CONFIG = """\
 # As /etc/necroscope/config.toml of the recorder: docs/recorder.md. What is on the command line wins.
@@ -47,6 +50,12 @@ _ROWS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
     ("config", CONFIG, "The recorder's configuration, in TOML. Pods are replaced when it changes.", STRING),
     ("store.path", "/var/lib/necroscope", "Where on the node recordings are kept, and stay.", PATH),
     (
+        "user",
+        USER,
+        "Uid and gid of the recorder and its store at minimal and perf; nothing else on a node may have it.",
+        {"type": "integer", "minimum": 1, "maximum": 4294967294},
+    ),
+    (
         "listen.address",
         "0.0.0.0",
         "Where /metrics and /healthz answer, in the pod's own network. On an IPv6-only cluster: [::]",
@@ -58,6 +67,18 @@ _ROWS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
         True,
         "Conditions on the node and events. Without: no token, and no right in the cluster at all.",
         FLAG,
+    ),
+    (
+        "networkPolicy.enabled",
+        True,
+        "Only who is named in `from` reaches the metrics, if the network of the cluster enforces policies.",
+        FLAG,
+    ),
+    (
+        "networkPolicy.from",
+        [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+        "Where your Prometheus is, as in a NetworkPolicy: by default all pods of the namespace `monitoring`.",
+        {**OBJECTS, "minItems": 1},
     ),
     ("podMonitor.enabled", False, "A PodMonitor, for the Prometheus operator.", FLAG),
     ("podMonitor.interval", "15s", "", WORD),

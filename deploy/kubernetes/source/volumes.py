@@ -9,6 +9,8 @@ from deploy.kubernetes.source.markers import When
 from deploy.kubernetes.source.values import NAME, VALUES
 
 STORE, TEMPORARY = "/var/lib/necroscope", "/tmp"
+HEARTBEAT_FOLDER = "/run/necroscope"
+HEARTBEAT = f"{HEARTBEAT_FOLDER}/heartbeat"
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 TRACEFS = "/sys/kernel/tracing"
 REPORT = VALUES["kubernetes.report"]
@@ -25,6 +27,7 @@ def mounts(level: Level) -> list[Any]:
         {"name": "store", "mountPath": STORE},
         {"name": "config", "mountPath": "/etc/necroscope", "readOnly": True},
         {"name": "temporary", "mountPath": TEMPORARY},
+        {"name": "heartbeat", "mountPath": HEARTBEAT_FOLDER},
         When(REPORT, ({"name": "account", "mountPath": ACCOUNT, "readOnly": True},)),
     ]
 
@@ -38,6 +41,8 @@ def volumes(level: Level) -> list[Any]:
         {"name": "store", "hostPath": {"path": VALUES["store.path"], "type": "DirectoryOrCreate"}},
         {"name": "config", "configMap": {"name": NAME}},
         {"name": "temporary", "emptyDir": {"sizeLimit": "128Mi"}},
+        # In memory: a disk that hangs must not stop the heart.
+        {"name": "heartbeat", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
         When(REPORT, (_account(),)),
     ]
 

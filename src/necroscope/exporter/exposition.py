@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from necroscope import __version__
 from necroscope.exporter.families import FAMILIES, Family, Sample
 from necroscope.exporter.meter import Meter
+from necroscope.model.visible_text import visible_text
 from necroscope.recording.status import KubernetesStatus, ShipStatus, Status
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})
 
 
 def render(meter: Meter, status: Status | None = None) -> str:
@@ -24,7 +25,7 @@ def render(meter: Meter, status: Status | None = None) -> str:
     lines: list[str] = []
     for family in FAMILIES:
         if family.name in by_family:
-            lines += (_HEADS[family.name], *(_line(family, sample) for sample in by_family[family.name]))
+            lines += (_HEADS[family.name], *_lines(family, by_family[family.name]))
     return "\n".join(lines) + "\n"
 
 
@@ -36,6 +37,8 @@ def status_samples(status: Status) -> Iterator[Sample]:
         "recorder_moments_total": status.moments,
         "segments_sealed_total": status.segments_sealed,
         "segments_waiting": status.segments_waiting,
+        "segments_incomplete_total": status.segments_incomplete,
+        "sealing_working": 0 if status.sealing_error else 1,
         "store_bytes": status.store_bytes,
         "store_writable": 0 if status.store_error else 1,
         "frames_waiting": status.frames_waiting,
@@ -47,6 +50,8 @@ def status_samples(status: Status) -> Iterator[Sample]:
     }
     for name, value in values.items():
         yield Sample(f"necroscope_{name}", (), value)
+    if status.userspace_lines is not None:
+        yield Sample("necroscope_kernel_log_userspace_lines_total", (), status.userspace_lines)
     if status.ship:
         yield from _ship_samples(status.ship)
     if status.kubernetes:
@@ -88,9 +93,18 @@ def _head(family: Family) -> str:
 _HEADS = {family.name: _head(family) for family in FAMILIES}
 
 
-def _line(family: Family, sample: Sample) -> str:
+def _lines(family: Family, samples: Iterable[Sample]) -> Iterator[str]:
+    """Return a line for each series. Names that look alike are one: a series twice would end the scrape."""
+    values: dict[str, float] = {}
+    for sample in samples:
+        series = _series(family, sample)
+        values[series] = values[series] + sample.value if series in values else sample.value
+    return (f"{series} {value!r}" for series, value in values.items())
+
+
+def _series(family: Family, sample: Sample) -> str:
     if not sample.labels:
-        return f"{family.name} {sample.value!r}"
+        return family.name
     pairs = zip(family.labels, sample.labels, strict=True)
-    labels = ",".join(f'{name}="{value.translate(ESCAPES)}"' for name, value in pairs)
-    return f"{family.name}{{{labels}}} {sample.value!r}"
+    labels = ",".join(f'{name}="{visible_text(value).translate(ESCAPES)}"' for name, value in pairs)
+    return f"{family.name}{{{labels}}}"

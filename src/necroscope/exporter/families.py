@@ -113,6 +113,11 @@ FAMILIES: tuple[Family, ...] = (
         ("device", "driver", "reason"),
     ),
     Family("necroscope_events_total", "counter", "Events since the recorder began.", ("kind",)),
+    Family(
+        "necroscope_kernel_log_userspace_lines_total",
+        "counter",
+        "Lines that programs wrote to the kernel log and that read like the kernel's: they are no events.",
+    ),
     Family("necroscope_unit_restarts_total", "counter", "Automatic restarts of all systemd services."),
     Family(
         "necroscope_unit_restarts_by_unit_total",
@@ -145,6 +150,12 @@ FAMILIES: tuple[Family, ...] = (
     Family("necroscope_recorder_moments_total", "counter", "Moments recorded."),
     Family("necroscope_segments_sealed_total", "counter", "Segments sealed."),
     Family("necroscope_segments_waiting", "gauge", "Segments closed and not sealed yet."),
+    Family(
+        "necroscope_segments_incomplete_total",
+        "counter",
+        "Segments sealed without names of programs or samples: the child that seals hung or died on them.",
+    ),
+    Family("necroscope_sealing_working", "gauge", "1 if segments can be sealed with all that is in them."),
     Family("necroscope_store_bytes", "gauge", "What all segments of this host take, as of the last sealing."),
     Family("necroscope_store_writable", "gauge", "1 if the store can be written."),
     Family("necroscope_frames_waiting", "gauge", "Frames kept in memory because they cannot be written."),

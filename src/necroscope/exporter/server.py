@@ -1,129 +1,220 @@
-"""Serve the metrics over HTTP, from a thread of its own.
+"""Serve the metrics over HTTP: one loop in one thread, so that no number of clients makes it expensive.
 
-Text is rendered when it is asked for: a scrape every 15 s then costs a fifteenth of rendering every moment.
-At most one rendering a second, however many ask, so that nobody can make the recorder expensive.
+Connections are bounded in number and in time. When all places are taken, the oldest connection whose request
+is incomplete, or which has its answer, makes room for the new one; and if those that do not read their
+answers have more than half of the places, the oldest of them. A client that asks at once is therefore
+answered, however many others keep connections half-open, send a byte now and then, or never read.
 """
 
 from __future__ import annotations
 
+import os
+import selectors
 import socket
-import socketserver
-import sys
+import struct
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from dataclasses import dataclass, field
+from enum import Enum
 
-from necroscope.exporter.exposition import CONTENT_TYPE
+from necroscope.exporter.answers import MAX_REQUEST_BYTES, Answers
 
-MOST_CONNECTIONS = 8
-TIMEOUT_SECONDS = 5.0  # for one read or write
-CONNECTION_SECONDS = 10.0  # for a whole connection: a client may send a letter every four seconds
-FRESH_SECONDS = 1.0
+MAX_CONNECTIONS = 256
+SEND_BUFFER_BYTES = 65536  # of the kernel, for each connection: what one that never reads costs
+BACKLOG = 1024  # connections that the kernel keeps for us while Python is busy elsewhere
+ACCEPTS_AT_ONCE = 32  # fewer than MAX_CONNECTIONS: a new connection is not dropped in its own turn
+PAUSE_SECONDS = 0.01  # after so many: a flood gets 3,200 connections per second, and a tenth of a CPU
 
 
 class MetricsServer:
-    """GET /metrics and /healthz. Port 0 is any free one, which `port` tells; a port in use is an OSError."""
+    """GET /metrics and /healthz. With port 0, `port` is a free one; a port in use is an OSError."""
 
     def __init__(self, host: str, port: int, render: Callable[[], str]) -> None:
-        self._server = _Server(host, port, render)
-        self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
+        self._loop = _Loop(_listener(host, port), Answers(render))
+        self.port = int(self._loop.listener.getsockname()[1])
+        self._thread = threading.Thread(target=self._loop.run, name="metrics", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Answer no more. Connections that are open do not hold this up."""
-        self._server.shutdown()
-        self._server.server_close()
+        """Stop answering. Open connections do not delay this."""
+        self._loop.end()
         self._thread.join()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 32  # with the 5 of http.server, a burst of clients waits a second to be refused
+class _State(Enum):
+    ASKING = "its request is incomplete"
+    READING = "part of its answer has not been sent"
+    LEAVING = "its answer has been sent, and it has not closed yet"
 
-    def __init__(self, host: str, port: int, render: Callable[[], str]) -> None:
-        self._render = render
-        self._text = b""
-        self._rendered = -FRESH_SECONDS
-        self._text_lock = threading.Lock()
-        self._since: dict[socket.socket, float] = {}  # the open connections
-        self._since_lock = threading.Lock()
-        self.address_family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        super().__init__((str(address[0]), int(address[1])), _Handler)
 
-    def server_bind(self) -> None:
-        # HTTPServer would ask the DNS for our name.
-        socketserver.TCPServer.server_bind(self)
+LIMIT_SECONDS = {_State.ASKING: 5.0, _State.READING: 10.0, _State.LEAVING: 5.0}
 
-    def text(self) -> bytes:
-        """The metrics, a second old at most."""
-        with self._text_lock:
-            if time.monotonic() - self._rendered >= FRESH_SECONDS:
-                self._text = self._render().encode()
-                self._rendered = time.monotonic()
-            return self._text
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection if there is room; those that take too long make room."""
-        with self._since_lock:
-            now = time.monotonic()
-            for other, since in self._since.items():
-                if now - since > CONNECTION_SECONDS:
-                    self._cut(other)
-            has_room = len(self._since) < MOST_CONNECTIONS
-            if has_room:
-                self._since[request] = now
-        if has_room:
-            super().process_request(request, client_address)
+@dataclass(slots=True)
+class _Connection:
+    socket: socket.socket
+    since: float  # the monotonic time at which its state began
+    state: _State = _State.ASKING
+    request: bytearray = field(default_factory=bytearray)
+    rest: memoryview = field(default_factory=lambda: memoryview(b""))  # of the answer: what is not sent yet
+
+
+class _Loop:
+    """Accept, read, answer and drop connections until the end."""
+
+    def __init__(self, listener: socket.socket, answers: Answers) -> None:
+        self.listener = listener
+        self._answers = answers
+        self._wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._selector.register(self._wakeup, selectors.EVENT_READ)
+        # By descriptor, the oldest first.
+        self._open: dict[_State, dict[int, _Connection]] = {state: {} for state in _State}
+        self._ending = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self._open.values()))
+
+    def end(self) -> None:
+        """Have `run` return; may be called from any thread."""
+        self._ending = True
+        os.eventfd_write(self._wakeup, 1)
+
+    def run(self) -> None:
+        """Serve until the end, then close everything."""
+        while not self._ending:
+            self._turn()
+        for group in self._open.values():
+            for connection in group.values():
+                connection.socket.close()
+        self._selector.close()
+        self.listener.close()
+        os.close(self._wakeup)
+
+    def _turn(self) -> None:
+        """Do what can be done now. What has arrived is read before anything new is accepted."""
+        accepting = False
+        for key, _ in self._selector.select(1.0 if len(self) else None):
+            if key.data:
+                self._proceed(key.data)
+            accepting = accepting or key.fileobj is self.listener
+        self._drop_overdue()
+        if accepting and self._accept():
+            time.sleep(PAUSE_SECONDS)
+
+    def _accept(self) -> bool:
+        """Accept new connections. Return whether there may be more."""
+        for _ in range(ACCEPTS_AT_ONCE):
+            try:
+                accepted, _ = self.listener.accept()
+            except BlockingIOError:
+                return False
+            except OSError:  # no descriptor is left, or the client has gone again
+                self._make_room(max(len(self) - 1, 0))
+                return True
+            self._make_room(MAX_CONNECTIONS - 1)
+            self._begin(accepted)
+        return True
+
+    def _begin(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        connection = _Connection(accepted, time.monotonic())
+        self._open[_State.ASKING][accepted.fileno()] = connection
+        self._selector.register(accepted, selectors.EVENT_READ, connection)
+
+    def _make_room(self, most: int) -> None:
+        while len(self) > most:
+            oldest = self._oldest()
+            if oldest.state is _State.ASKING:
+                self._receive(oldest)  # its request may be complete by now: then another one goes
+                if oldest.state is not _State.ASKING:
+                    continue
+            self._drop(oldest)
+
+    def _oldest(self) -> _Connection:
+        """Return the connection to drop next: a reader only if readers have more than half of the places."""
+        groups = [group for state, group in self._open.items() if group and state is not _State.READING]
+        readers = self._open[_State.READING]
+        if not groups or len(readers) > MAX_CONNECTIONS // 2:
+            groups = [readers]
+        return min((next(iter(group.values())) for group in groups), key=lambda one: one.since)
+
+    def _proceed(self, connection: _Connection) -> None:
+        if connection.state is _State.READING:
+            self._send(connection)
         else:
-            self.shutdown_request(request)
+            self._receive(connection)
 
-    def shutdown_request(self, request: Any) -> None:
-        """End a connection."""
-        with self._since_lock:
-            self._since.pop(request, None)
-        super().shutdown_request(request)
+    def _receive(self, connection: _Connection) -> None:
+        try:
+            received = connection.socket.recv(MAX_REQUEST_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            received = b""
+        if not received:  # it has closed
+            self._close(connection)
+            return
+        connection.request += received
+        if connection.state is _State.LEAVING:
+            if len(connection.request) > MAX_REQUEST_BYTES:
+                self._drop(connection)
+        elif answer := self._answers.to(connection.request):
+            connection.rest = memoryview(answer)
+            self._enter(connection, _State.READING)
+            self._send(connection)
 
-    @staticmethod
-    def _cut(connection: socket.socket) -> None:
-        """Have the thread of a connection see its end."""
-        with suppress(OSError):  # it is gone already
-            connection.shutdown(socket.SHUT_RDWR)
+    def _send(self, connection: _Connection) -> None:
+        try:
+            sent_bytes = connection.socket.send(connection.rest)
+            connection.rest = connection.rest[sent_bytes:]
+            if not connection.rest:
+                connection.socket.shutdown(socket.SHUT_WR)
+                self._enter(connection, _State.LEAVING)
+        except BlockingIOError:
+            pass
+        except OSError:  # it has gone
+            self._close(connection)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is not news; an error of ours goes to stderr."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
+    def _enter(self, connection: _Connection, state: _State) -> None:
+        file = connection.socket.fileno()
+        del self._open[connection.state][file]
+        connection.state, connection.since = state, time.monotonic()
+        self._open[state][file] = connection
+        event = selectors.EVENT_WRITE if state is _State.READING else selectors.EVENT_READ
+        self._selector.modify(connection.socket, event, connection)
+
+    def _drop_overdue(self) -> None:
+        now = time.monotonic()
+        for state, group in self._open.items():
+            while group and now - (oldest := next(iter(group.values()))).since > LIMIT_SECONDS[state]:
+                self._drop(oldest)
+
+    def _drop(self, connection: _Connection) -> None:
+        """Close without leaving the kernel anything to deliver: that would take memory for minutes."""
+        with suppress(OSError):
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._close(connection)
+
+    def _close(self, connection: _Connection) -> None:
+        if self._open[connection.state].pop(connection.socket.fileno(), None):
+            self._selector.unregister(connection.socket)
+            connection.socket.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    timeout = TIMEOUT_SECONDS
-    server_version = "necroscope"
-    sys_version = ""
-
-    def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
-        if path == "/metrics":
-            self._answer(200, CONTENT_TYPE, self.server.text())
-        elif path == "/healthz":
-            self._answer(200, "text/plain; charset=utf-8", b"ok\n")
-        else:
-            self._answer(404, "text/plain; charset=utf-8", b"there are /metrics and /healthz\n")
-
-    do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
-
-    def _answer(self, status: int, content_type: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: a scrape every few seconds is not news."""
+def _listener(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)  # connections inherit it
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -7,11 +7,12 @@ that is killed leaves it, and its age is in `node_textfile_mtime_seconds`.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from necroscope.recording.durable import write_durably
 
 EVERY_SECONDS = 15.0
 FIRST_SECONDS = 2.0  # after the start, when there is hardly anything to say
@@ -25,7 +26,6 @@ class Textfile:
     def __init__(self, path: Path, render: Callable[[], str], every_seconds: float = EVERY_SECONDS) -> None:
         self.error = ""  # why it cannot be written now
         self._path = path
-        self._partial = path.with_name(f".{path.name}.partial")  # the collector reads *.prom only
         self._render = render
         self._every_seconds = every_seconds
         self._ending = threading.Event()
@@ -51,18 +51,5 @@ class Textfile:
             self._path.unlink()
 
     def _write(self) -> None:
-        text = self._render().encode()
-        with suppress(FileNotFoundError):
-            self._partial.unlink()  # of one that was killed
-        # Never through a link: the folder may belong to node_exporter's user, and we may be root.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self._partial, flags, MODE)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                os.fchmod(descriptor, MODE)  # whatever the umask is
-                file.write(text)
-            self._partial.replace(self._path)
-        except OSError:
-            with suppress(OSError):
-                self._partial.unlink()
-            raise
+        # The folder may belong to node_exporter's user. The collector reads *.prom only, and a new file soon.
+        write_durably(self._path, self._render().encode(), mode=MODE, sync=False)
