@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import datetime
-import os
-import threading
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -71,19 +71,23 @@ def test_a_policy_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         read_policy(tmp_path / "none.toml")
 
 
-def test_a_policy_may_come_from_a_program_that_takes_its_time(tmp_path: Path) -> None:
-    pipe = tmp_path / "policy"
-    os.mkfifo(pipe)
+def test_a_policy_may_be_piped_in_by_a_program_that_takes_its_time() -> None:
+    program = """
+from necroscope.audit.policy import read_policy
+from necroscope.sources.plain_files import STDIN
+print(read_policy(STDIN).forbid[0].pattern)
+"""
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        time.sleep(0.3)
+        said, _ = child.communicate('[forbid]\n"cups*" = "no printers"\n')
+    assert said == "cups*\n"
 
-    def write() -> None:
-        with pipe.open("w") as file:
-            time.sleep(0.3)
-            file.write('[forbid]\n"cups*" = "no printers"\n')
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    assert read_policy(pipe).forbid == (Rule("cups*", "no printers"),)
-    writer.join()
+def test_a_policy_may_be_a_link_as_in_a_config_map(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text('others = "report"')
+    (tmp_path / "policy.toml").symlink_to("data")
+    assert read_policy(tmp_path / "policy.toml").reports_others
 
 
 def test_a_rule_ends_after_its_last_day() -> None:

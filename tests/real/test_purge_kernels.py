@@ -79,7 +79,7 @@ def purge(series: str, cgroups: Cgroups) -> dict[str, Any]:
 
 
 def names_the_tmpfs_files(body: dict[str, Any]) -> bool:
-    return any("rm /dev/shm/held-" in line for lines in body["by_hand"] for line in lines)
+    return any("rm -- /dev/shm/held-" in line for lines in body["by_hand"] for line in lines)
 
 
 @pytest.mark.parametrize("series", ["6.1", "6.12"])

@@ -108,7 +108,7 @@ def _agent(desk: _Desk, file: UnitFile, package: str, running: Running | None) -
         needs=check_needs(desk.host, rule, around),
         fails=rule.fails,
         idles=rule.idles,
-        removal=tuple(step.replace("{unit}", file.name) for step in rule.removal),
+        removal=rule.removal_of(file.name),
     )
 
 

@@ -9,11 +9,13 @@ from dataclasses import replace
 from necroscope.audit.policy import Policy, Rule
 from necroscope.findings.catalog import UNIT_DETECTORS
 from necroscope.findings.unit_evidence import is_enabled, unit_evidence
+from necroscope.model.advice import Advice
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.inventory import AuditedUnit, Inventory
 from necroscope.model.judgement import Allowed, Judgement
 from necroscope.model.remedy_ids import DISABLE_UNIT
+from necroscope.model.shell_command import shell_command
 
 STARTED_BY_THEMSELVES = (".service", ".socket", ".timer", ".path")
 
@@ -48,13 +50,14 @@ def _by_policy(inventory: Inventory, policy: Policy, today: datetime.date) -> It
 
 
 def _objection(unit: AuditedUnit, how: str, rule: Rule | None) -> Finding:
+    disable = shell_command(["systemctl", "disable"], [unit.name])
     said = Evidence("policy", rule.reason if rule else 'others = "report"', "", rule.pattern if rule else "")
     return Finding(
         id="unit-default-enabled",
         severity=Severity.WARNING,
         summary=f"{unit.name} {how}",
         evidence=(said, *unit_evidence(unit)),
-        advice=(f"disable it, or allow it with a reason in the policy: systemctl disable {unit.name}",),
+        advice=(Advice("disable it, or allow it with a reason in the policy", disable),),
         subject=unit.name,
         remedy=DISABLE_UNIT,
     )

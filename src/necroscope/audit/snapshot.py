@@ -18,6 +18,7 @@ from necroscope.audit.sections.subject import Subject
 from necroscope.errors import SnapshotError
 from necroscope.model.reading import Absence, Reading
 from necroscope.model.snapshot import Snapshot
+from necroscope.model.visible_text import escaped_json
 from necroscope.sources.host import Host, read_whole
 
 SCHEMA = 1
@@ -51,7 +52,8 @@ def snapshot_document(snapshot: Snapshot) -> dict[str, Any]:
 
 def snapshot_text(snapshot: Snapshot) -> str:
     """The file's text, always the same for the same snapshot."""
-    return json.dumps(snapshot_document(snapshot), sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(snapshot_document(snapshot), sort_keys=True, indent=1, ensure_ascii=False)
+    return escaped_json(text) + "\n"
 
 
 def read_snapshot(path: Path) -> Snapshot:

@@ -18,6 +18,8 @@ from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.names import DOMAIN
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
+from necroscope.model.shell_command import shell_command
+from necroscope.model.visible_text import visible_text
 from necroscope.recording.status import Status
 
 LONGEST_MESSAGE = 500
@@ -129,7 +131,7 @@ def _condition(
 
 
 def _made(rule: ConditionRule, status: Any, reason: str, message: str) -> Condition:
-    return Condition(rule.type, status, reason, message[:LONGEST_MESSAGE])
+    return Condition(rule.type, status, reason, visible_text(message)[:LONGEST_MESSAGE])
 
 
 def _words(
@@ -140,6 +142,7 @@ def _words(
 ) -> str:
     more = f" (and {len(standing) - 1} more)" if len(standing) > 1 else ""
     event = last_events.get(rule.event, "")
-    go_on = GO_ON if "{event}" in rule.go_on and not event else rule.go_on.format(event=event)
+    template = GO_ON if "{event}" in rule.go_on and not event else rule.go_on
+    go_on = shell_command(word.format(event=event) for word in template.split())
     room = LONGEST_MESSAGE - len(more) - len(go_on) - 2
-    return f"{worst.summary[:room]}{more}: {go_on}"
+    return f"{visible_text(worst.summary)[:room]}{more}: {go_on}"

@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from necroscope.exporter.reset_reason import reset_reason
+from necroscope.kubernetes.cluster_events import LONGEST_MESSAGE
 from necroscope.kubernetes.episode import Episode
 from necroscope.kubernetes.event_rules import EventRule, event_rules
 from necroscope.kubernetes.event_words import Busy, NicWords, line_words
+from necroscope.model.advice import around_command
 from necroscope.model.event import Event, event_id
+from necroscope.model.visible_text import visible_text
 from necroscope.sources.nic_queues import NicQueues
 
 SECOND_NS = 10**9
@@ -136,9 +139,15 @@ class Episodes:
         return Episode(
             id=one.id,
             reason=one.rule.reason,
-            message=f"{words}: necroscope flame --around {one.id}",
+            message=_message(words, around_command(one.id)),
             first_utc_ns=one.first_utc_ns,
             last_utc_ns=one.last_utc_ns,
             count=one.count,
             tells_pods=one.rule.tells_pods,
         )
+
+
+def _message(words: str, command: str) -> str:
+    """Return what happened and what shows more; long words are cut, and the command never is."""
+    room = LONGEST_MESSAGE - len(command) - len(": ")
+    return f"{visible_text(words)[:room]}: {command}"

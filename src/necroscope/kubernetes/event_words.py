@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from necroscope.exporter.reset_reason import REASONS, reset_reason, stronger
+from necroscope.findings.kernel_log_events import line_doubts
 from necroscope.model.event import Event
 from necroscope.sources.nic_queues import NicQueues
 
@@ -26,7 +27,7 @@ class Busy:
 
 def line_words(event: Event) -> str:
     """The kernel's own line."""
-    return f"{event.text[:LONGEST_LINE]}{_by_program(event)}"
+    return f"{event.text[:LONGEST_LINE]}{line_doubts(event)}"
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ class NicWords:
         numbers = ", ".join(map(str, sorted(self.queues)))
         where = f" queue{'s' if len(self.queues) > 1 else ''} {numbers}" if self.queues else ""
         did = " and ".join(PHASES[one] for one in self.phases if one in PHASES) or "stalled"
-        parts = [f"{name}{where} {did}{_by_program(self.first)}"]
+        parts = [f"{name}{where} {did}{line_doubts(self.first)}"]
         if self.stall_seconds:
             parts.append(f"{self.stall_seconds:.1f} s without progress")
         if self.reason != "watchdog":
@@ -96,7 +97,3 @@ class NicWords:
     def _was_then(self, busy: Busy) -> bool:
         end_ns = busy.begin_ns + int(busy.seconds * 1e9)
         return busy.begin_ns <= self.last_trouble_ns <= end_ns + BUSY_BEFORE_NS
-
-
-def _by_program(event: Event) -> str:
-    return " (written by a program)" if event.from_user_space else ""

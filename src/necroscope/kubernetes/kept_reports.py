@@ -18,9 +18,11 @@ from typing import Any
 from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
 from necroscope.kubernetes.handover import Handover, read_handover, write_handover
 from necroscope.kubernetes.ray_pods import NodePod
-from necroscope.recording.durable import write_durably
+from necroscope.recording.durable import make_folders, write_durably
+from necroscope.sources.plain_files import read_plain
 
 FOLDER = ".kubernetes"
+MAX_BYTES = 4 << 20
 MOST_WAITING = 100  # episodes; the API server forgets events after an hour anyway
 OLDEST_NS = 24 * 3600 * 10**9
 
@@ -43,7 +45,7 @@ class KeptReports:
     def prepare(self) -> None:
         """Make the folders."""
         for folder in (self._folder, self._events):
-            folder.mkdir(mode=0o750, exist_ok=True)
+            make_folders(folder)
 
     def keep_last(self, handover: Handover) -> None:
         """Remember what the recorder said last."""
@@ -52,7 +54,7 @@ class KeptReports:
     def last(self) -> Handover | None:
         """What the recorder said last; None: nothing, or nothing that can be read."""
         try:
-            return read_handover((self._folder / "last.json").read_bytes())
+            return read_handover(read_plain(self._folder / "last.json", MAX_BYTES))
         except (OSError, ValueError):
             return None
 
@@ -80,7 +82,7 @@ class KeptReports:
 
 def _read(path: Path) -> Waiting | None:
     try:
-        row: Any = json.loads(path.read_bytes())
+        row: Any = json.loads(read_plain(path, MAX_BYTES))
         pods = tuple(NodePod(**pod) for pod in row["pods"])
         return Waiting(parse_episode(row["episode"]), pods)
     except OSError:  # it may be read the next time

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from necroscope.model.advice import Advice
+
 
 class Severity(enum.Enum):
     """How soon a person should look, worst first."""
@@ -37,6 +39,6 @@ class Finding:
     severity: Severity
     summary: str
     evidence: tuple[Evidence, ...]
-    advice: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
     subject: str = ""  # the unit or core that it is about; empty where it is about the machine
     remedy: str = ""  # the id of what would mend it; empty where only a person can

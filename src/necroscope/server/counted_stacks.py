@@ -17,6 +17,7 @@ from necroscope.profiles.tree_bytes import TreeBytes, tree_bytes
 from necroscope.profiles.window import SHORTEST_SECONDS, Selection, Window, window
 from necroscope.recording.store import Damage, StoredSegment
 from necroscope.server.asked_samples import LONGEST_SECONDS, asked_selection, require_some
+from necroscope.server.hidden_paths import without_paths
 from necroscope.server.range_and_filters import Filters, Range, Tree
 from necroscope.server.recorded_store import RecordedStore
 
@@ -80,7 +81,7 @@ def _baseline(
     try:
         return quiet_baseline(segments, selection, load_thresholds(None), damaged, asked.by), ()
     except NoSamplesError as error:
-        return None, (f"not compared: {error.what}",)
+        return None, (f"not compared: {without_paths(error.what)}",)
 
 
 def _named_range(words: str, host: str) -> Range:

@@ -7,8 +7,9 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -29,8 +30,9 @@ from necroscope.errors import (
     TokenWantedError,
     UsageError,
 )
+from necroscope.model.visible_text import LINES, visible_text
 from necroscope.server.answers.failure import Failed, Failure
-from necroscope.server.visible_text import visible_text
+from necroscope.server.hidden_paths import without_paths
 
 # The first class that fits. A damaged store is an error only where nothing else is left to answer with.
 STATUSES: dict[type[NecroscopeError], int] = {
@@ -53,7 +55,7 @@ LONGEST_VALUE = 40
 
 def refusal(status: int, error: NecroscopeError, headers: Mapping[str, str] | None = None) -> Response:
     """An answer that says no, and why."""
-    failed = Failed(Failure(error.slug, visible_text(error.what), visible_text(error.hint)))
+    failed = Failed(Failure(error.slug, visible_text(error.what, LINES), visible_text(error.hint, LINES)))
     content = json.dumps(asdict(failed)).encode()
     return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
 
@@ -64,23 +66,33 @@ def our_fault() -> Response:
     return refusal(500, error)
 
 
-def answer_to(error: NecroscopeError) -> Response:
-    """The answer to an error that was raised on purpose."""
+def answer_to(error: NecroscopeError, roots: Sequence[Path] = ()) -> Response:
+    """The answer to an error that was raised on purpose, without the paths of this machine.
+
+    What lies below one of the roots is named as from there.
+    """
     status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
     if status == 500:
         return our_fault()
     headers = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
-    return refusal(status, error, headers)
+    return refusal(status, _without_paths(error, roots), headers)
 
 
-def add_failures(app: FastAPI) -> None:
+def _without_paths(error: NecroscopeError, roots: Sequence[Path]) -> NecroscopeError:
+    shown = NecroscopeError(without_paths(error.what, roots), hint=without_paths(error.hint, roots))
+    shown.slug = error.slug
+    return shown
+
+
+def add_failures(app: FastAPI, roots: Sequence[Path]) -> None:
     """Have the app answer errors as we do."""
 
     @app.exception_handler(NecroscopeError)
     async def ours(_: Request, error: NecroscopeError) -> Response:
-        if answer_to(error).status_code == 500:
+        answer = answer_to(error, roots)
+        if answer.status_code == 500:
             raise error  # an error that no question should raise: for the log
-        return answer_to(error)
+        return answer
 
     @app.exception_handler(RequestValidationError)
     async def not_understood(_: Request, error: RequestValidationError) -> Response:
@@ -142,5 +154,6 @@ class Failures:
         if len(self._told) >= MOST_PLACES:
             self._told.clear()
         self._told[place] = now
-        sys.stderr.write("necroscope: a question failed\n" + "".join(traceback.format_exception(error)))
+        trace = visible_text("".join(traceback.format_exception(error)), LINES)
+        sys.stderr.write(f"necroscope: a question failed\n{trace}")
         sys.stderr.flush()

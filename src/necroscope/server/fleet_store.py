@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from necroscope.errors import NothingRecordedError, PlaceError
 from necroscope.fleet.packages import needs_packages
 from necroscope.fleet.place.place import Place, open_place
+from necroscope.server.hidden_paths import folder_of, without_paths
 from necroscope.server.kept_answers import KeptAnswers
 from necroscope.server.recorded_store import RecordedStore
 
@@ -42,7 +43,7 @@ class FleetStore:
     """A place that many threads ask."""
 
     def __init__(self, address: str, store: RecordedStore) -> None:
-        self._address = address
+        self.address = address
         self.store = store  # of this machine; what is brought from the place is seen in it
         self.trouble = ""  # why the tables may be old
         self._lock = Lock()
@@ -53,7 +54,7 @@ class FleetStore:
     def place(self) -> Place:
         """The place, opened when it is asked first."""
         with needs_packages():
-            return open_place(self._address)
+            return open_place(self.address)
 
     @cached_property
     def fetched(self) -> Path:
@@ -62,7 +63,7 @@ class FleetStore:
 
         root = default_cache().root
         return (
-            root.with_name(f"{root.name}-segments") / hashlib.sha256(self._address.encode()).hexdigest()[:16]
+            root.with_name(f"{root.name}-segments") / hashlib.sha256(self.address.encode()).hexdigest()[:16]
         )
 
     @cached_property
@@ -100,7 +101,7 @@ class FleetStore:
         except PlaceError as error:
             if self._read is None:
                 raise
-            found, self.trouble = self._read[1], error.what
+            found, self.trouble = self._read[1], without_paths(error.what, folder_of(self.address))
         return found
 
     def kept(self, question: Hashable, answer: Callable[[FleetTables], T]) -> T:

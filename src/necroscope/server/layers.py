@@ -12,6 +12,7 @@ from necroscope.server.departed_clients import DepartedClients
 from necroscope.server.failures import Failures, add_failures
 from necroscope.server.gate import Gate
 from necroscope.server.guard import Guard, Names
+from necroscope.server.hidden_paths import folder_of
 from necroscope.server.openapi import add_document
 from necroscope.server.session import Sessions, TokenWanted
 from necroscope.server.static import STATIC, StaticPage
@@ -31,7 +32,7 @@ class Settings:
 
 def layered(routes: FastAPI, settings: Settings) -> ASGIApp:
     """The routes with the page beside them, behind everything that a request has to pass."""
-    add_failures(routes)
+    add_failures(routes, (settings.store, *folder_of(settings.fleet)))
     add_document(routes)
     routes.mount("/", StaticPage(settings.static))
     app: ASGIApp = DepartedClients(routes)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from necroscope.diagnosis.explained import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
+from necroscope.model.visible_text import LINES, visible_text
 from necroscope.recording.clock import Anchor
 from necroscope.recording.followed_journals import FollowedJournals
 from necroscope.recording.journal import JOURNAL
@@ -25,12 +26,12 @@ from necroscope.recording.store import (
 from necroscope.recording.stored_events import StoredEvent
 from necroscope.server.answers.damaged import Damaged
 from necroscope.server.answers.zombies import Forecast
+from necroscope.server.hidden_paths import without_paths
 from necroscope.server.kept_answers import KeptAnswers
 from necroscope.server.range_and_filters import Range
 from necroscope.server.readable_files import require_files
 from necroscope.server.segment_counts import SegmentCounts
 from necroscope.server.segment_seconds import SegmentSeconds
-from necroscope.server.visible_text import visible_text
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
@@ -112,14 +113,13 @@ class RecordedStore:
         """Damage in words, each segment once; where the store lies is nobody's business."""
         first = {damage.folder: damage.error for damage in reversed(damaged)}
         return [
-            Damaged(self._without_place(error.what), self._without_place(error.hint))
+            Damaged(self.without_paths(error.what), self.without_paths(error.hint))
             for _, error in sorted(first.items())
         ]
 
-    def _without_place(self, text: str) -> str:
-        for root in (self.root, *self._fetched):
-            text = text.replace(f"{root}/", "")
-        return text
+    def without_paths(self, text: str) -> str:
+        """Return what went wrong without the places of the store and of what was fetched."""
+        return without_paths(text, (self.root, *self._fetched))
 
     def _listed(self) -> _Listing:
         with self._lock:
@@ -137,7 +137,8 @@ class RecordedStore:
         self._remembered = {folder: known for folder, known in self._remembered.items() if folder in there}
         by_host: dict[str, list[StoredSegment]] = {}
         for segment in found:
-            by_host.setdefault(visible_text(segment.host), []).append(segment)  # as it is told and asked for
+            # As it is shown and asked for.
+            by_host.setdefault(visible_text(segment.host, LINES), []).append(segment)
         newest_first = sorted(by_host, key=lambda host: (-max(s.end_ns for s in by_host[host]), host))
         hosts = {host: tuple(by_host[host]) for host in newest_first}
         damaged = tuple(damage for store in stores for damage in store.damaged)

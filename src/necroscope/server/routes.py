@@ -11,6 +11,7 @@ from fastapi import Depends, FastAPI, Query, Response
 from pydantic import BeforeValidator, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
+from necroscope.model.visible_text import visible_json
 from necroscope.server.answers.cores import Cores
 from necroscope.server.answers.culprit import Culprits
 from necroscope.server.answers.diagnosis import Explained
@@ -43,7 +44,6 @@ from necroscope.server.range_and_filters import (
     Tree,
 )
 from necroscope.server.recorded_store import RecordedStore
-from necroscope.server.visible_text import visible_json
 from necroscope.server.work import Work
 
 MOST_COLUMNS = 4096

@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 from necroscope.errors import UsageError
+from necroscope.model.shell_command import shell_command
 
 SHORTEST_TOKEN = 24
 LONGEST_TOKEN = 1024
@@ -28,7 +29,9 @@ def read_token(path: Path) -> str:
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"--token-file {path} is not a file", hint=MAKE_ONE)
     if others:
-        raise UsageError(f"--token-file {path} is open to other users", hint=f"chmod 600 {path}")
+        raise UsageError(
+            f"--token-file {path} is open to other users", hint=shell_command(["chmod", "600"], [str(path)])
+        )
     return _checked(path, content)
 
 

@@ -28,7 +28,7 @@ def test_hostile_names_stay_one_frame_on_one_line() -> None:
     lines = encode_folded(hostile(), TITLE).decode().splitlines()
     assert len(lines) == len(HOSTILE)
     assert all(line.endswith(" 1") and ";" not in line for line in lines)
-    assert "a:b c [31m d 1" in lines
+    assert "a:b\\x0ac\\x1b[31m\\x00\\u2028d 1" in lines
     assert "worker_12 1" in lines  # "worker 12 1" would be a difference
     assert "[unknown] 1" in lines
 

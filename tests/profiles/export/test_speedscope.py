@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from necroscope.model.visible_text import LINES, visible_text
 from necroscope.profiles.export.speedscope import encode_speedscope
 from tests.profiles.export.flames import DIFFERENCE, HOSTILE, ONE, TITLE, hostile
 from tests.profiles.export.other_tools import speedscope_import
@@ -46,5 +47,5 @@ def test_speedscope_reads_hostile_names(tmp_path: Path) -> None:
     file.write_bytes(encode_speedscope(hostile(), TITLE))
     (profile,) = speedscope_import(file)
     assert profile["total"] == len(HOSTILE)
-    wanted = {name.encode("utf-8", "replace").decode() or "[unknown]" for name in HOSTILE if name != "\ud800"}
+    wanted = {visible_text(name, LINES) or "[unknown]" for name in HOSTILE}
     assert wanted <= {name for name, *_ in profile["frames"]}

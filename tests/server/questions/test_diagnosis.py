@@ -10,6 +10,7 @@ import pytest
 
 from necroscope.cli.main import main
 from necroscope.diagnosis.explained import explain
+from necroscope.model.advice import Advice, fix_command
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.plan import Treatment
 from necroscope.model.reading import Absence, Reading
@@ -113,27 +114,31 @@ def test_an_explanation_is_kept_until_there_is_more(tmp_path: Path, monkeypatch:
 
 def test_a_plan_has_the_root_first_and_each_command_once() -> None:
     advice = (
-        "see the moment: necroscope flame --around x --cpu 0",
-        "if nothing on this node needs it: necroscope fix disable-unit ecs.service; look at the switch",
+        Advice("see the moment", "necroscope flame --around x --cpu 0"),
+        Advice("if nothing on this node needs it", "necroscope fix disable-unit ecs.service"),
+        Advice("look at the switch"),
+        Advice("find out why a: necroscope fix --apply sshd.service is in f"),
     )
     found = replace(EMPTY, advice=advice, treatments=(Treatment("disable-unit", "ecs.service"),))
     assert [(step.text.split(" (")[0][:16], step.command) for step in told_plan(found)] == [
         ("stop a unit, dis", "necroscope fix disable-unit ecs.service"),
         ("see the moment", "necroscope flame --around x --cpu 0"),
         ("look at the swit", ""),
+        ("find out why a: ", ""),
     ]
 
 
 @pytest.mark.parametrize("name", ["a b; reboot", "$(reboot)", "x`reboot`", "a\nreboot", "a && reboot"])
-def test_a_recorded_name_brings_in_no_command(name: str) -> None:
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_a_recorded_name_brings_in_no_command(name: str, shell: str) -> None:
     found = replace(
         EMPTY,
         treatments=(Treatment("disable-unit", name),),
-        advice=(f"stop it: necroscope fix disable-unit {name}",),
+        advice=(Advice("stop it", fix_command("disable-unit", name)),),
     )
     called = "necroscope() { echo called; }; reboot() { echo rebooted; }"
     for step in told_plan(found):
         done = subprocess.run(
-            ["sh", "-c", f"{called}\n{step.command}"], capture_output=True, text=True, check=False
+            [shell, "-c", f"{called}\n{step.command}"], capture_output=True, text=True, check=False
         )
         assert done.stdout == ("called\n" if step.command else "")

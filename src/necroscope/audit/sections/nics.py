@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from necroscope.audit.sections.gathered import Facts, Gathered
 from necroscope.audit.sections.subject import Subject
 from necroscope.model.reading import Reading
+from necroscope.model.shell_command import shell_command
 from necroscope.sources.host import missing
 from necroscope.sources.nic_counters import (
     DRVINFO,
@@ -88,13 +89,13 @@ def _ask_driver(door: socket.socket, device: str, gathered: Gathered) -> None:
         gathered.add_known(f"{device}/driver-version", version)
         gathered.add_known(f"{device}/firmware", firmware if firmware != "N/A" else "")
     except OSError as error:
-        gathered.miss(missing(f"ethtool -i {device}", error))
+        gathered.miss(missing(shell_command(["ethtool", "-i", device]), error))
     for command, (group, names) in SETTINGS.items():
         try:
             answer = _ethtool(door, device, struct.pack("=I", command))
         except OSError as error:
             if error.errno not in NOT_THERE:
-                gathered.miss(missing(f"ethtool {group} of {device}", error))
+                gathered.miss(missing(f"{group} of {device}", error))
             continue
         values = dict(zip(names, struct.unpack_from(f"={len(names)}I", answer, 4), strict=True))
         for name in ("rx", "tx") if group == "coalesce" else ():
@@ -108,7 +109,7 @@ def _ask_driver(door: socket.socket, device: str, gathered: Gathered) -> None:
             gathered.add(f"{device}/features/{name}", "on" if is_on else "off")
     except OSError as error:
         if error.errno not in NOT_THERE:
-            gathered.miss(missing(f"ethtool -k {device}", error))
+            gathered.miss(missing(shell_command(["ethtool", "-k", device]), error))
 
 
 def _features(door: socket.socket, device: str) -> Iterator[tuple[str, bool]]:

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from necroscope.errors import NecroscopeError
 from necroscope.server.answers.failure import Failed, Failure
+from necroscope.server.hidden_paths import without_paths
 
 # 15 MB, of which base64 takes a quarter and the page itself half a megabyte.
 ROOM_BYTES = 10_500_000
@@ -35,7 +36,8 @@ class Collected:
         try:
             answer = question()
         except NecroscopeError as error:
-            self._add(key, asdict(Failed(Failure(error.slug, error.what, error.hint))))
+            failure = Failure(error.slug, without_paths(error.what), without_paths(error.hint))
+            self._add(key, asdict(Failed(failure)))
             return None
         return answer if self._add(key, answer) else None
 

@@ -11,11 +11,11 @@ from html import escape
 from pathlib import Path
 
 from necroscope.errors import UsageError
+from necroscope.model.visible_text import LINES, visible_json, visible_text
 from necroscope.recording.clock import Anchor
 from necroscope.server.one_file.collected import Collected
 from necroscope.server.range_and_filters import Range
 from necroscope.server.static import STATIC
-from necroscope.server.visible_text import visible_json, visible_text
 
 SCRIPT = re.compile(r'<script type="module"[^>]*? src="\./([^"]+)"[^>]*></script>')
 STYLE = re.compile(r'<link rel="stylesheet"[^>]*? href="\./([^"]+)"[^>]*>')
@@ -115,4 +115,4 @@ def _time(time_us: int) -> str:
 
 
 def _text(words: str) -> str:
-    return escape(visible_text(words))
+    return escape(visible_text(words, LINES))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterator
 from datetime import datetime
 
 from necroscope.diagnosis.explained import Explanation
+from necroscope.model.advice import fix_command
 from necroscope.model.diagnosis import Diagnosis, Link, Rival
 from necroscope.model.finding import Evidence
 from necroscope.model.plan import Treatment
@@ -18,7 +16,6 @@ from necroscope.server.range_and_filters import US_NS
 
 LEAKS = ("unit-leaks-cgroups", "owner-leaks-cgroups")
 LEAK_NS = 600 * 10**9  # rates of leaks are taken over minutes
-COMMAND = re.compile(r"^(?:(?P<text>.*): )?(?P<command>necroscope .+)$")
 
 
 def told_link(link: Link, found: Explanation) -> ChainLink:
@@ -41,7 +38,8 @@ def ruled_out(rival: Rival, found: Explanation) -> RuledOut:
 
 def told_plan(diagnosis: Diagnosis) -> list[PlanStep]:
     """What breaks the chain, the root first; then what else is advised. Each command once."""
-    steps = [*map(_treatment, diagnosis.treatments), *(s for a in diagnosis.advice for s in _advised(a))]
+    advised = (PlanStep(advice.text, advice.command) for advice in diagnosis.advice)
+    steps = [*map(_treatment, diagnosis.treatments), *advised]
     seen: set[str] = set()
     plan = []
     for step in steps:
@@ -53,18 +51,8 @@ def told_plan(diagnosis: Diagnosis) -> list[PlanStep]:
 
 def _treatment(asked: Treatment) -> PlanStep:
     about = f" ({asked.subject})" if asked.subject else ""
-    words = [word for word in ("necroscope", "fix", asked.remedy, asked.subject) if word]
-    return PlanStep(f"{REMEDIES.get(asked.remedy, asked.remedy)}{about}", shlex.join(words))
-
-
-def _advised(advice: str) -> Iterator[PlanStep]:
-    """`do this: necroscope fix ...; then that` are two steps. A recorded name cannot bring in a command."""
-    for part in advice.split("; "):
-        match = COMMAND.match(part)
-        if match:
-            yield PlanStep(match["text"] or part, shlex.join(match["command"].split()))
-        else:
-            yield PlanStep(part, "")
+    what = f"{REMEDIES.get(asked.remedy, asked.remedy)}{about}"
+    return PlanStep(what, fix_command(asked.remedy, asked.subject))
 
 
 def _row(evidence: Evidence, found: Explanation) -> EvidenceRow:

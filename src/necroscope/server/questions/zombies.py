@@ -37,7 +37,7 @@ def ask_zombies(store: RecordedStore, span: Range, columns: int) -> Zombies:
     newest = segments[-1]
     key = (span, newest.folder, newest.end_ns)
     forecast, why_none = store.forecasts.get(key, lambda: _forecast(segments, span, read))
-    return zombies_answer(rows, forecast, why_none, store.damaged_in(span))
+    return zombies_answer(rows, forecast, store.without_paths(why_none), store.damaged_in(span))
 
 
 def _counts_in(segments: Sequence[StoredSegment], span: Range, read: Read) -> list[Timed]:

@@ -90,7 +90,7 @@ def test_what_was_not_shipped_has_a_command(fleet: FleetStore) -> None:
     answer = ask_fleet_moment(fleet, later)
     assert answer.whereabouts == "not shipped"
     words = f"necroscope fleet request {FLEET_HOST} -b 2026-04-15T10:15:00Z -e 2026-04-15T10:16:00Z"
-    assert answer.command == f"{words} --fleet {fleet.place.address}"
+    assert answer.command == f"{words} --fleet PLACE", "clients of the page learn no paths of the server"
 
 
 def test_a_host_that_nobody_knows(fleet: FleetStore) -> None:

@@ -25,7 +25,7 @@ class Rejected:
 class Fleet:
     """What can be asked about."""
 
-    place: str  # its address, without secrets
+    place: str  # its address, without secrets; hidden if it is a folder
     begin_us: int  # of the first hour of the tables
     end_us: int  # of the newest second
     made_us: int  # when the tables were made

@@ -8,6 +8,7 @@ from necroscope.fleet.tables.index import ALWAYS, HOUR_US
 from necroscope.server.answers.fleet.fleet import Fleet, FleetLabel, Rejected
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
+from necroscope.server.hidden_paths import HIDDEN, folder_of
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
 
 MOST_LABELS = 100
@@ -32,7 +33,7 @@ def ask_fleet(fleet: FleetStore) -> Fleet:
         kinds, labels = all_rows(connection, KINDS), all_rows(connection, LABELS)
     rejected = [Rejected(name, why) for name, why in sorted(tables.index.rejected.items())]
     return Fleet(
-        place=fleet.place.address,
+        place=HIDDEN if folder_of(fleet.address) else fleet.place.address,
         begin_us=begin_us,
         end_us=max((hour.end_us for hour in hours), default=last_us),
         made_us=tables.index.made_us,

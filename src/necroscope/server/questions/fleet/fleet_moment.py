@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import UTC, datetime
 
 from necroscope.errors import NothingRecordedError
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.segments_brought import bring_segment
+from necroscope.model.shell_command import necroscope_command
 from necroscope.server.answers.fleet.fleet_moment import FleetMoment, Whereabouts
 from necroscope.server.fleet_store import FleetStore
+from necroscope.server.hidden_paths import folder_of
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
 from necroscope.server.range_and_filters import SECOND_US, Range
 
@@ -17,6 +18,7 @@ LONGEST_SECONDS = 7200  # of a moment
 AROUND_US = 300 * SECOND_US  # neighbours: quiet seconds to compare with
 HOUR_US = 3600 * SECOND_US
 MOST_SEGMENTS = 80
+PLACE = "PLACE"  # a folder of the server: who has the host send it knows where it is there
 SHIPPED = """SELECT DISTINCT segment, begin_us < ? AND end_us > ? FROM files
     WHERE host = ? AND begin_us < ? AND end_us > ? ORDER BY segment"""
 
@@ -66,5 +68,6 @@ def _command(fleet: FleetStore, span: Range) -> str:
         f"{datetime.fromtimestamp(us // SECOND_US, UTC):%Y-%m-%dT%H:%M:%SZ}"
         for us in (span.begin_us, span.end_us)
     ]
-    words = ["necroscope", "fleet", "request", span.host, "-b", times[0], "-e", times[1]]
-    return shlex.join([*words, "--fleet", fleet.place.address])
+    place = PLACE if folder_of(fleet.address) else fleet.place.address
+    options = ["-b", times[0], "-e", times[1], "--fleet", place]
+    return necroscope_command("fleet request", [span.host], options)
