@@ -65,6 +65,15 @@ class StoreHeldError(StoreError):
     slug = "store-held"
 
 
+class UntrustedFolderError(StoreError):
+    """Another user could change a folder in which root was to write, or what is above it.
+
+    Its owner could lay links there and have root write elsewhere. The message names the folder.
+    """
+
+    slug = "untrusted-folder"
+
+
 class ImportFileError(NecroscopeError):
     """A file cannot be imported: it is not a capture, or not of a kind that we can read.
 
@@ -251,6 +260,7 @@ ERRORS: dict[str, type[NecroscopeError]] = {
         CannotLookError,
         StoreError,
         StoreHeldError,
+        UntrustedFolderError,
         ImportFileError,
         NoSamplesError,
         NothingRecordedError,

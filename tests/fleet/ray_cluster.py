@@ -19,6 +19,7 @@ from __future__ import annotations
 import importlib.util
 import secrets
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -43,6 +44,8 @@ def why_no_cluster() -> str | None:
     for package in ("ray", "aiohttp"):  # the second comes with ray[default]
         if importlib.util.find_spec(package) is None:
             return f"{package} is missing: make lab installs Ray and what it needs"
+    if " " in sys.prefix:
+        return "Ray cannot run from a folder with a space in its name"
     return switch.why_not()
 
 

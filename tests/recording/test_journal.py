@@ -102,7 +102,7 @@ def test_an_event_of_an_older_version_has_the_defaults() -> None:
 def test_a_reading_with_other_columns_is_absent_and_not_mistaken() -> None:
     readings = {
         CORES.id: [[[0, 1, 2]]],  # a flat table
-        KERNEL_LOG.id: [[[0, "way", "one more"]], []],  # one with tables beside it
+        KERNEL_LOG.id: [[[0, "way", False, "one more"]], []],  # one with tables beside it
         INTERRUPTS.id: [[[1, "eth0"]]],  # without one of its tables
         NIC_QUEUES.id: [[], [], []],
     }

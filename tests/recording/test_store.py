@@ -44,9 +44,9 @@ def test_a_segment_being_made_is_not_a_segment(tmp_path: Path) -> None:
     assert Store(tmp_path).segments() == []
 
 
-def test_the_folder_of_fixes_is_not_that_of_a_host(tmp_path: Path) -> None:
-    (tmp_path / ".fixes/20260415T100211Z-reboot").mkdir(parents=True)
-    (tmp_path / ".fixes/20260415T100211Z-reboot/segment.json").write_text("{")
+def test_a_hidden_folder_is_not_that_of_a_host(tmp_path: Path) -> None:
+    (tmp_path / ".snapshot/20260415T100211Z").mkdir(parents=True)
+    (tmp_path / ".snapshot/20260415T100211Z/segment.json").write_text("{")
     store = Store(tmp_path)
     assert (store.segments(), store.damaged) == ([], [])
 

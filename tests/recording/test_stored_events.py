@@ -73,7 +73,7 @@ def test_an_id_that_was_told_while_it_happened_is_found_by_its_number(tmp_path: 
 def test_every_field_of_an_event_comes_back(tmp_path: Path) -> None:
     full = Event(
         *("nic-reset", BEGIN_NS, "rule", "größe\n", 3, True, "stall", "eth0", "0000:00:05.0", "ena", 5, 1),
-        *("kubelet", "timeout", 812, 5.18, False, 1.5, "kubelet.service"),
+        *("kubelet", "timeout", 812, 5.18, False, 1.5, "kubelet.service", "virtio_net"),
     )
     bare = Event("oom-kill", BEGIN_NS + 1, "rule", "")
     segment = sealed_segment(tmp_path, MOMENTS, [full, bare])
@@ -205,12 +205,14 @@ def test_one_that_was_removed_meanwhile_is_not(tmp_path: Path) -> None:
 def test_a_column_that_an_older_version_did_not_write_has_its_default(tmp_path: Path) -> None:
     segment = sealed_segment(tmp_path, MOMENTS, [event_of("oom-kill", 1, unit="a.service")])
     path = segment.folder / EVENTS
+    path.unlink()
     write_events(path, [event_of("oom-kill", 1, unit="a.service")], OFFSET_NS)
     table = _native.read_table(path)
     kinds = {int: "int", str: "text", bool: "bool"}
     kept = [
         (name, kinds.get(type(values[0]), "int"), values) for name, values in table.items() if name != "unit"
     ]
+    path.unlink()
     _native.write_table(path, kept)
     (stored,) = read_events(segment)
     assert (stored.event.unit, stored.event.kind) == ("", "oom-kill")

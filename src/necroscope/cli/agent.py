@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,10 +12,12 @@ from pathlib import Path
 from necroscope.cli.agent_findings import AgentFindings
 from necroscope.cli.agent_kubernetes import AgentKubernetes
 from necroscope.cli.agent_metrics import AgentMetrics
+from necroscope.cli.agent_sealing import seal_command
 from necroscope.cli.agent_shipping import AgentShipping
 from necroscope.cli.signals import Asked
 from necroscope.errors import NecroscopeError
 from necroscope.findings.thresholds import load_thresholds
+from necroscope.findings.userspace_kernel_lines import NOT_COUNTED
 from necroscope.findings.watch import Watch
 from necroscope.model.event import Event
 from necroscope.model.labels import Labels
@@ -29,6 +30,7 @@ from necroscope.profiles.segment_capture import SegmentCapture
 from necroscope.recording.bell import Bell
 from necroscope.recording.config import FleetSettings, KubernetesSettings, RecordSettings
 from necroscope.recording.flight import FlightMemory
+from necroscope.recording.heartbeat import Heartbeat
 from necroscope.recording.log_clock import LogClock
 from necroscope.recording.look_back import look_back
 from necroscope.recording.output import Output, Profiler, Workshop
@@ -64,6 +66,7 @@ class Orders:
     say: Callable[[str], None]  # tells a person
     fleet: Callable[[], FleetSettings] = FleetSettings  # the same; by itself nothing is shipped
     kubernetes: Callable[[], KubernetesSettings] = KubernetesSettings  # and nothing is reported
+    heartbeat: Path | None = None  # a file to touch with every reading
 
 
 class Agent:
@@ -79,12 +82,13 @@ class Agent:
         per_core = self._settings.per_core_metrics
         self._metrics = AgentMetrics(thresholds, lambda: self.status, per_core=per_core)
         self._findings = AgentFindings(self._take_state)
+        self._heartbeat = Heartbeat(orders.heartbeat)
         self._boot_id = orders.host.word("/proc/sys/kernel/random/boot_id")
         self._begin_utc_ns = time.time_ns()
         self._look_ns = 0
         self._profiling = ""  # how samples were taken last
         self._told: dict[str, str] = {}
-        self._sealer = Sealer(self._seal_command())
+        self._sealer = Sealer(self._seal_command(), self._settings.segment_seconds)
         self._shipping = AgentShipping(orders.host, orders.store, orders.config, orders.fleet)
         self._kubernetes = AgentKubernetes(orders.host, orders.store, orders.config, orders.kubernetes)
         # A flight's memory comes as one piece, which must not be given up.
@@ -145,6 +149,7 @@ class Agent:
             watch=self._watch,
             observe=self._observe,
             log_from_ns=before.end_ns or time.monotonic_ns(),
+            trusts_programs=lambda: self._settings.trust_kmsg,
             before=before.gap(time.monotonic_ns()),
         )
         return Recorder(parts)
@@ -159,20 +164,18 @@ class Agent:
         return SegmentCapture(self._capture, folder)
 
     def _seal_command(self) -> list[str]:
-        budget = self._settings.budget
-        keep = ["--keep-perf-data"] if self._orders.keep_capture else []
-        command = [sys.executable, "-m", "necroscope", "seal", "--json", *keep]
-        command += ["--root", str(self._orders.host.root)]
-        if self._boot_id and not self._orders.flight:  # whose dumps are not the last minutes
-            command += ["--examine", self._boot_id]
-            command += ["--config", str(self._orders.config)] if self._orders.config else []
-        command += ["--store", str(self._orders.store), "--age", f"{budget.age_seconds:g}s"]
-        return [*command, "--budget", str(budget.total_bytes), "--kept-budget", str(budget.kept_bytes)]
+        orders = self._orders
+        examine = "" if orders.flight else self._boot_id  # whose dumps are not the last minutes
+        keep = orders.keep_capture
+        return seal_command(
+            orders.host, orders.store, orders.config, self._settings, examine=examine, keep_capture=keep
+        )
 
     def _make_room(self) -> None:
         make_room(self._folder, self._settings.budget, time.time_ns())
 
     def _observe(self, moment: Moment, events: Sequence[Event]) -> None:
+        self._heartbeat.beat()
         self._metrics.meter.observe(moment, events)
         if moment.time_ns >= self._look_ns:
             self._look_ns = moment.time_ns + LOOK_EVERY_NS
@@ -184,6 +187,7 @@ class Agent:
         self._findings.tick(self._sealer.answer(), self._settings.segment_seconds)
         self._tell("findings", self._findings.error)
         self._tell("the textfile", self._metrics.textfile_error)
+        self._tell("the kernel log", NOT_COUNTED if self._watch.userspace_lines else "")
         self._shipping.tick(self._tell)
         self._kubernetes.observe(moment, events)
         self._kubernetes.tick(self.status, self._tell)
@@ -230,6 +234,7 @@ class Agent:
         if self._output:
             self._output.seconds = settings.segment_seconds
         self._sealer.command = self._seal_command()
+        self._sealer.segment_seconds = settings.segment_seconds
         self._say("the configuration is reloaded")
 
     def _look(self) -> Status:
@@ -264,10 +269,12 @@ class Agent:
             gap_seconds_before=self._recorder.gap_seconds_before,
             costs=tuple(costs),
             sealing_error=sealer.error,
+            segments_incomplete=sealer.incomplete,
             is_flight=self._orders.flight,
             findings_error=self._findings.error,
             ship=self._shipping.status,
             kubernetes=self._kubernetes.status,
+            userspace_lines=self._watch.userspace_lines,
         )
 
 

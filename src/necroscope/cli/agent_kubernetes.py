@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from necroscope.kubernetes.episodes import Episodes
 from necroscope.kubernetes.reporter import Reporter
 from necroscope.model.event import Event
 from necroscope.model.node_state import ActiveFinding, NodeState
+from necroscope.recording.child import OURSELVES
 from necroscope.recording.clock import take_anchor
 from necroscope.recording.config import KubernetesSettings
 from necroscope.recording.segment import Moment
@@ -142,7 +142,7 @@ class AgentKubernetes:
     def _command(self, settings: KubernetesSettings) -> list[str]:
         """UsageError where it is not known whom to tell, or about which node."""
         access = access_of(settings)
-        command = [sys.executable, "-m", "necroscope", "kubernetes", "report", "--json", "--handed-over"]
+        command = [*OURSELVES, "kubernetes", "report", "--json", "--handed-over"]
         command += ["--store", str(self._store), "--root", str(self._host.root)]
         command += ["--address", access.address, "--node", node_of(settings)]
         command += ["--token-file", str(access.token_file)] if access.token_file else []

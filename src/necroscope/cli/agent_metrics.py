@@ -48,7 +48,7 @@ class AgentMetrics:
         if not address:
             yield
             return
-        # Imported here: the standard library's HTTP takes 4 MB of a recorder that nobody scrapes.
+        # Imported here: a recorder that nobody scrapes does without.
         from necroscope.exporter.server import MetricsServer
 
         try:

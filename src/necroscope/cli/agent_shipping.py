@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from necroscope.fleet.ship.shipper import Shipper
+from necroscope.recording.child import OURSELVES
 from necroscope.recording.config import FleetSettings
 from necroscope.recording.status import ShipStatus
 from necroscope.sources.host import Host
@@ -56,6 +56,6 @@ class AgentShipping:
             self.shipper.finish()
 
     def _command(self, settings: FleetSettings) -> list[str]:
-        command = [sys.executable, "-m", "necroscope", "fleet", "ship", "--json", "--store", str(self._store)]
+        command = [*OURSELVES, "fleet", "ship", "--json", "--store", str(self._store)]
         command += ["--fleet", settings.place, "--root", str(self._host.root)]
         return [*command, "--config", str(self._config)] if self._config else command

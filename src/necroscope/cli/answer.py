@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from necroscope.cli.screen import Screen
+from necroscope.model.visible_text import escaped_json
 
 SCHEMA = 1
 
@@ -19,6 +20,7 @@ class Answer:
     exit_code: int
     body: Mapping[str, Any]
     render: Callable[[Screen], str]
+    ok: bool = True  # whether the verb could do all of its work
 
 
 def envelope(verb: str, ok: bool, body: Mapping[str, Any]) -> str:
@@ -26,4 +28,4 @@ def envelope(verb: str, ok: bool, body: Mapping[str, Any]) -> str:
 
     `ok` says that the verb could do its work; findings are a result, not a failure.
     """
-    return json.dumps({"schema": SCHEMA, "verb": verb, "ok": ok, **body})
+    return escaped_json(json.dumps({"schema": SCHEMA, "verb": verb, "ok": ok, **body}))

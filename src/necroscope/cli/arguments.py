@@ -52,6 +52,16 @@ def folder(text: str) -> Path:
     raise argparse.ArgumentTypeError(f"'{text}' is not a directory we can enter: {why}")
 
 
+def add_trust_kmsg(parser: argparse.ArgumentParser) -> None:
+    """--trust-kmsg, for the verbs that read the kernel log of a machine."""
+    parser.add_argument(
+        "--trust-kmsg",
+        action="store_true",
+        default=None,
+        help="treat lines that programs wrote to /dev/kmsg as the kernel's own (default: they do not count)",
+    )
+
+
 def add_root(parser: argparse.ArgumentParser, help: str) -> None:
     """--root, for every verb that looks at a machine."""
     default = os.environ.get(ROOT) or "/"

@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 from necroscope import __version__
 from necroscope.audit.behaviour import JUDGED
-from necroscope.cli.screen import printable
 from necroscope.findings.catalog import ALL_DETECTORS
 from necroscope.findings.unit_evidence import is_enabled
 from necroscope.model.finding import Finding, Severity
 from necroscope.model.inventory import Inventory
 from necroscope.model.judgement import Judgement
 from necroscope.model.value_text import value_text
+from necroscope.model.visible_text import visible_text
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -125,7 +125,7 @@ def _details(finding: Finding) -> str:
 
 def _xml(text: str) -> str:
     """Without what XML cannot hold: a unit file may have any byte in it."""
-    return "\n".join(printable(line) for line in text.split("\n"))
+    return "\n".join(visible_text(line) for line in text.split("\n"))
 
 
 FORMATS: dict[str, Callable[[Inventory, Judgement], str]] = {"sarif": to_sarif, "junit": to_junit}

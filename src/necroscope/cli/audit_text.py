@@ -10,6 +10,7 @@ from necroscope.findings.unit_evidence import clients_of, is_enabled
 from necroscope.model.amounts import bytes_text
 from necroscope.model.inventory import AuditedUnit, Inventory, Origin, Running
 from necroscope.model.judgement import Judgement
+from necroscope.model.shell_command import necroscope_command
 
 
 def verdict(inventory: Inventory, judgement: Judgement) -> str:
@@ -34,8 +35,8 @@ def audit_lines(
         yield from finding_lines(screen, finding)
     if judgement.findings:
         yield ""
-        names = " ".join(dict.fromkeys(finding.id for finding in judgement.findings))
-        yield screen.wrap(f"More: necroscope explain {names}", hanging=6)
+        more = necroscope_command("explain", dict.fromkeys(one.id for one in judgement.findings))
+        yield screen.wrap(f"More: {more}", hanging=6)
     yield from _allowed(screen, judgement)
     yield ""
     shown = [unit for unit in inventory.units if everything or is_enabled(unit) or _is_up(unit.running)]

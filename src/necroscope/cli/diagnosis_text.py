@@ -35,6 +35,7 @@ def accident_lines(screen: Screen, accidents: Iterable[Accident]) -> Iterator[st
 def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
     """A diagnosis for machines."""
     document = asdict(diagnosis)
+    document["advice"] = [*map(str, diagnosis.advice)]
     document["chain"] = [{**asdict(link), "strength": link.strength.value} for link in diagnosis.chain]
     return document
 

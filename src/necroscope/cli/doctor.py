@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_root, add_store, look_duration
+from necroscope.cli.arguments import add_root, add_store, add_trust_kmsg, look_duration
 from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
 from necroscope.cli.finding_text import finding_document, finding_lines, not_checked_lines
-from necroscope.cli.look_now import look_now
+from necroscope.cli.look_now import LookSettings, look_now
 from necroscope.cli.screen import Screen
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.thresholds import load_thresholds
@@ -20,7 +20,9 @@ from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event, event_id
 from necroscope.model.examination import Examination
 from necroscope.model.finding import Severity
+from necroscope.model.shell_command import necroscope_command
 from necroscope.model.value_text import value_text
+from necroscope.recording.config import load_trust_kmsg
 from necroscope.recording.segment import Segment
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
@@ -38,12 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", type=Path, help="a TOML file with thresholds (default /etc/necroscope/config.toml)"
     )
     add_store(parser, needed=False)
+    add_trust_kmsg(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Sample, examine, answer."""
     thresholds = load_thresholds(arguments.config)
-    looked = look_now(Host(arguments.root), arguments.duration, thresholds, arguments.store)
+    trust_kmsg = load_trust_kmsg(arguments.config, arguments.trust_kmsg)
+    settings = LookSettings(arguments.duration, thresholds, arguments.store, trust_kmsg)
+    looked = look_now(Host(arguments.root), settings)
     segment, examination, diagnosis = looked.segment, looked.examination, looked.diagnosis
     # On a working node some core is always full of user-space work: worth a line, not an alarm.
     alarming = any(finding.severity is not Severity.INFO for finding in examination.findings)
@@ -119,8 +124,8 @@ def _text(
         yield from diagnosis_lines(screen, diagnosis)
     if examination.findings:
         yield ""
-        names = " ".join(dict.fromkeys(finding.id for finding in examination.findings))
-        yield screen.wrap(f"More: necroscope explain {names}", hanging=6)
+        more = necroscope_command("explain", dict.fromkeys(one.id for one in examination.findings))
+        yield screen.wrap(f"More: {more}", hanging=6)
     if examination.seen:
         yield ""
         yield screen.paint("Seen", "bold")

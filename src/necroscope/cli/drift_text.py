@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from necroscope.cli.drift_files import Unread
-from necroscope.cli.screen import Screen, printable
+from necroscope.cli.screen import Screen
 from necroscope.model.drift import Difference, Drift, NotCompared
+from necroscope.model.visible_text import visible_text
 
 MOST_LINES = 20
 MOST_INCIDENTAL = 10
@@ -23,7 +24,7 @@ def drift_text(screen: Screen, drift: Drift, unread: Sequence[Unread], show_all:
     if not matter:
         yield screen.paint(_nothing(drift), "good")
     for place, row in enumerate(shown):
-        yield screen.paint(printable(row.summary), "warning") if not place else printable(row.summary)
+        yield screen.paint(visible_text(row.summary), "warning") if not place else visible_text(row.summary)
     yield ""
     yield screen.wrap(_compared(drift, len(matter), len(shown)))
     if drift.note:
@@ -50,7 +51,7 @@ def drift_text(screen: Screen, drift: Drift, unread: Sequence[Unread], show_all:
 
 
 def _at_most(lines: Sequence[str], most: int) -> Iterator[str]:
-    yield from (f"  {printable(line)}" for line in lines[:most])
+    yield from (f"  {visible_text(line)}" for line in lines[:most])
     if len(lines) > most:
         yield f"  and {len(lines) - most:,} more (--all)"
 

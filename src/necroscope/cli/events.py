@@ -16,6 +16,8 @@ from necroscope.cli.arguments import add_store
 from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
+from necroscope.findings.kernel_log_events import line_doubts
+from necroscope.model.advice import around_command
 from necroscope.model.event import EVENT_KINDS
 from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Damage
@@ -72,7 +74,10 @@ def event_document(stored: StoredEvent) -> dict[str, Any]:
 
 def event_lines(screen: Screen, events: Sequence[StoredEvent]) -> str:
     """Events for people: when, what, and the id that `flame --around` takes."""
-    rows = [(Anchor(0, 0).iso(e.utc_ns)[11:], f"{e.event.text} [{e.id}]") for e in events]
+    rows = [
+        (Anchor(0, 0).iso(one.utc_ns)[11:], f"{one.event.text}{line_doubts(one.event)} [{one.id}]")
+        for one in events
+    ]
     return screen.table(rows)
 
 
@@ -80,6 +85,6 @@ def _text(screen: Screen, events: Sequence[StoredEvent], begin: str, end: str) -
     head = f"{len(events) or 'no'} {'event' if len(events) == 1 else 'events'} from {begin} to {end}"
     lines = [screen.paint(screen.wrap(head), "bold")]
     if events:
-        see_one = screen.wrap(f"See one: necroscope flame --around {events[-1].id}", hanging=2)
+        see_one = screen.wrap(f"See one: {around_command(events[-1].id)}", hanging=2)
         lines += [event_lines(screen, events), see_one]
     return "\n".join(lines)

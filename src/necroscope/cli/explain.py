@@ -15,6 +15,7 @@ from necroscope.errors import ERRORS, UsageError
 from necroscope.findings.catalog import ALL_DETECTORS, DETECTORS, UNIT_DETECTORS
 from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.findings.thresholds import default_thresholds
+from necroscope.model.advice import fix_command
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.remedy_ids import REMEDIES, SUBJECTS
 from necroscope.sources.catalog import SOURCES
@@ -157,8 +158,8 @@ def _remedy(id: str) -> str:
         return ""
     from necroscope.remedies.catalog import ALL_REMEDIES  # all that they plan with, for their pages alone
 
-    command = f"necroscope fix {id} {SUBJECTS.get(id, '')}".strip()
-    return f"{ALL_REMEDIES[id].doc}\n\nTo plan it, which changes nothing: {command}"
+    plan = fix_command(id, SUBJECTS.get(id, ""))
+    return f"{ALL_REMEDIES[id].doc}\n\nTo plan it, which changes nothing: {plan}"
 
 
 def _action(id: str) -> str:

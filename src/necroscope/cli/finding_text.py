@@ -14,7 +14,8 @@ from necroscope.model.value_text import value_text
 
 def finding_document(finding: Finding) -> dict[str, Any]:
     """A finding for machines."""
-    return {**asdict(finding), "severity": finding.severity.value}
+    advice = [*map(str, finding.advice)]
+    return {**asdict(finding), "severity": finding.severity.value, "advice": advice}
 
 
 def finding_lines(screen: Screen, finding: Finding) -> Iterator[str]:

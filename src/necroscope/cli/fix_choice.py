@@ -10,16 +10,18 @@ import datetime
 import difflib
 from dataclasses import dataclass, replace
 
-from necroscope.cli.look_now import left_out, look_now
+from necroscope.cli.look_now import LookSettings, left_out, look_now
 from necroscope.cli.screen import progress_bar
 from necroscope.cli.times import EVENT_ID
 from necroscope.errors import CannotLookError, NecroscopeError, UsageError
 from necroscope.findings.catalog import ALL_DETECTORS, UNIT_DETECTORS
 from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.model.advice import fix_command
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Finding
 from necroscope.model.remedy_ids import OF_A_UNIT, PURGE_ZOMBIES, REMEDIES, SUBJECTS
+from necroscope.recording.config import load_trust_kmsg
 from necroscope.remedies.planning.choose import (
     NOTHING_FOUND,
     Choice,
@@ -92,7 +94,7 @@ def _for_finding(arguments: argparse.Namespace, host: Host, id: str, subject: st
 def _for_remedy(arguments: argparse.Namespace, host: Host, remedy: str, subject: str) -> Choice:
     wanted = SUBJECTS.get(remedy, "")
     if wanted and not subject:
-        raise UsageError(f"{remedy} needs a subject", hint=f"necroscope fix {remedy} {wanted}")
+        raise UsageError(f"{remedy} needs a subject", hint=fix_command(remedy, wanted))
     if subject and not wanted and remedy != PURGE_ZOMBIES:
         raise UsageError(f"{remedy} is for the whole machine, and takes no subject")
     unit = _unit(host, subject) if wanted == "UNIT" else ""
@@ -163,7 +165,9 @@ def _look(arguments: argparse.Namespace, host: Host, *units: str) -> Found:
     if not host.is_live:
         return _look_at_units(arguments, host)
     named = [unit for unit in units if unit]
-    looked = look_now(host, arguments.duration, _thresholds(arguments), arguments.store, named)
+    trust_kmsg = load_trust_kmsg(arguments.config)
+    settings = LookSettings(arguments.duration, _thresholds(arguments), arguments.store, trust_kmsg)
+    looked = look_now(host, settings, named)
     if looked.segment.interrupted:
         raise KeyboardInterrupt
     return Found(looked.examination.findings, looked.diagnosis, looked.examination.not_checked)

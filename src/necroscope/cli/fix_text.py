@@ -9,16 +9,19 @@ from pathlib import Path
 
 from necroscope.cli.finding_text import not_checked_lines
 from necroscope.cli.older_fixes import OlderFixes
-from necroscope.cli.screen import Screen, printable
+from necroscope.cli.screen import Screen
 from necroscope.model.examination import NotChecked
 from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import ByHand, Plan, Step
 from necroscope.model.remedy_ids import ADVICE
+from necroscope.model.shell_command import option
+from necroscope.model.visible_text import visible_text
 from necroscope.recording.clock import Anchor
 from necroscope.remedies.record.fixes import Fixes
 from necroscope.remedies.transaction.ways_out import our_command, undo_command, ways_out
 
 INDENT = 3
+PLAN_FILE = "plan.json"
 COMMAND_INDENT = 5
 # What steps do, for a sentence; of others, the id of the action says it.
 DEEDS = {
@@ -85,7 +88,8 @@ def done_lines(
     has_to_be_taken_back = any(progress.before for progress in fix.progress)
     if fix.state is FixState.APPLIED:
         if not fix.plan.is_image:
-            yield _command_line(screen, "Did it help?", our_command(["verify", fix.id], fix.plan.root, store))
+            verify = our_command("verify", [fix.id], (), fix.plan.root, store)
+            yield _command_line(screen, "Did it help?", verify)
         if has_to_be_taken_back:
             yield _command_line(screen, "To take it back:", undo_command(fix, store))
     elif fix.not_as_before:
@@ -176,7 +180,7 @@ def _table(screen: Screen, rows: Sequence[tuple[str, str]]) -> str:
 def _exact(command: str) -> Iterator[str]:
     """Lines to be copied: as they are, however wide, but for what would steer the terminal."""
     for line in command.split("\n"):
-        yield f"{' ' * COMMAND_INDENT}{printable(line)}".rstrip()
+        yield f"{' ' * COMMAND_INDENT}{visible_text(line)}".rstrip()
 
 
 def _bullets(screen: Screen, title: str, lines: Sequence[str], style: str = "bold") -> Iterator[str]:
@@ -211,25 +215,27 @@ def _ending(screen: Screen, plan: Plan, arguments: argparse.Namespace) -> Iterat
     for title, command in _commands(plan, arguments):
         yield _command_line(screen, f"{start}{title}", command)
         start = ""
-    if arguments.what in _words_for(plan, arguments) and len(plan.treatments) > 1:
+    if arguments.what in _names_for(plan, arguments) and len(plan.treatments) > 1:
         yield screen.wrap("That looks again. To do exactly this: -o FILE, then --plan FILE --apply")
 
 
 def _commands(plan: Plan, arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """What has this plan carried out, each command with its title."""
-    title, words = "To do it:", _words_for(plan, arguments)
-    if not words:
-        keep = our_command(["fix", "-o", "plan.json"], arguments.root, arguments.store)
+    names, plan_file = _names_for(plan, arguments), arguments.plan or arguments.output
+    title = "To do it:"
+    if not names and not plan_file:
+        keep = our_command("fix", (), ("-o", PLAN_FILE), arguments.root, arguments.store)
         yield "To keep this plan:", keep
-        title, words = "Then, to do it:", ["--plan", "plan.json"]
-    flags = ["--even-vital"] if plan.vital else []
-    yield title, our_command(["fix", *words, "--apply", *flags], arguments.root, arguments.store)
+        title, plan_file = "Then, to do it:", PLAN_FILE
+    options = [*(option("--plan", str(plan_file)) if plan_file else ()), "--apply"]
+    options += ["--even-vital"] if plan.vital else []
+    yield title, our_command("fix", names, options, arguments.root, arguments.store)
 
 
-def _words_for(plan: Plan, arguments: argparse.Namespace) -> list[str]:
-    """The words that ask for this plan again; none where only a file can."""
-    if plan_file := arguments.plan or arguments.output:
-        return ["--plan", str(plan_file)]
+def _names_for(plan: Plan, arguments: argparse.Namespace) -> list[str]:
+    """Return the names that ask for this plan again; none if only a file can."""
+    if arguments.plan or arguments.output:
+        return []
     if len(plan.treatments) == 1:
         return [plan.treatments[0].remedy, *filter(None, [plan.treatments[0].subject])]
     return [*filter(None, [arguments.what, arguments.subject])]
@@ -238,4 +244,4 @@ def _words_for(plan: Plan, arguments: argparse.Namespace) -> list[str]:
 def _command_line(screen: Screen, title: str, text: str) -> str:
     """A command to be copied, on a line of its own where it does not fit beside its title."""
     fits = len(title) + 1 + len(text) <= screen.width
-    return f"{title} {printable(text)}" if fits else f"{title}\n  {printable(text)}"
+    return f"{title} {visible_text(text)}" if fits else f"{title}\n  {visible_text(text)}"

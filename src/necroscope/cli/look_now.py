@@ -14,11 +14,22 @@ from necroscope.findings.thresholds import Thresholds
 from necroscope.findings.unit_crash_loop import unit_crash_loop
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.examination import Examination, NotChecked
+from necroscope.recording.log_trust import trusting_programs
 from necroscope.recording.sampler import sample
 from necroscope.recording.segment import Segment
 from necroscope.recording.store import Damage, Store
 from necroscope.sources.host import Host
 from necroscope.sources.units import UNITS
+
+
+@dataclass(frozen=True, slots=True)
+class LookSettings:
+    """How long to look, and how to judge."""
+
+    seconds: float
+    thresholds: Thresholds
+    store: Path | None  # of a recorder, if there is one
+    trust_kmsg: bool  # whether lines that programs wrote to the kernel log count as the kernel's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +41,19 @@ class Looked:
     diagnosis: Diagnosis | None
 
 
-def look_now(
-    host: Host,
-    seconds: float,
-    thresholds: Thresholds,
-    store: Path | None,
-    units: Collection[str] = (),
-) -> Looked:
+def look_now(host: Host, settings: LookSettings, units: Collection[str] = ()) -> Looked:
     """Sample, examine, diagnose. `units` are judged even if they do not fail."""
-    segment = sample(host, seconds, progress_bar)
+    thresholds = settings.thresholds
+    segment = sample(host, settings.seconds, progress_bar)
+    if settings.trust_kmsg:
+        segment = replace(segment, moments=tuple(map(trusting_programs, segment.moments)))
     examination = _with_units(examine(segment, thresholds), host, segment, thresholds, units)
     if not examination.checked:
         raise CannotLookError(
             f"nothing could be looked at under {host.root}: {examination.not_checked[0].reason}",
             hint="--root must hold a machine's /proc and /sys",
         )
-    diagnosis, not_read = _diagnose(store, segment, thresholds)
+    diagnosis, not_read = _diagnose(settings.store, segment, thresholds)
     examination = replace(examination, not_checked=(*examination.not_checked, *not_read))
     return Looked(segment, examination, diagnosis)
 

@@ -19,6 +19,7 @@ from necroscope import __version__
 from necroscope.cli.answer import Answer, envelope
 from necroscope.cli.screen import screen_of
 from necroscope.errors import NecroscopeError, UsageError
+from necroscope.model.visible_text import LINES, visible_text
 
 VERBS = {
     "doctor": "look at this node now: verdict, evidence, what to do, what could not be checked",
@@ -75,10 +76,11 @@ def main(argv: Sequence[str]) -> int:
     try:
         arguments = build_parser([verb] if verb else []).parse_args(argv)
         answer: Answer = _module(arguments.verb).run(arguments)
+        screen = screen_of(sys.stdout)
         text = (
-            envelope(arguments.verb, True, answer.body)
+            envelope(arguments.verb, answer.ok, answer.body)
             if arguments.json
-            else answer.render(screen_of(sys.stdout))
+            else screen.shown(answer.render(screen))
         )
     except NecroscopeError as error:
         return _report(error, verb or "", wants_json=wants_json)
@@ -156,7 +158,7 @@ def _verb_in(argv: Sequence[str]) -> str | None:
 def _report(error: NecroscopeError, verb: str, *, wants_json: bool) -> int:
     hint = f"\n  {error.hint}" if error.hint else ""
     if sys.stderr:
-        print(f"necroscope: {error.what}{hint}", file=sys.stderr)  # noqa: T201
+        print(visible_text(f"necroscope: {error.what}{hint}", LINES), file=sys.stderr)  # noqa: T201
     if wants_json:
         problem = {"slug": error.slug, "what": error.what, "hint": error.hint}
         _print(envelope(verb, False, {"error": problem}))

@@ -14,7 +14,13 @@ from necroscope.cli.agent import Agent, Orders
 from necroscope.cli.screen import note
 from necroscope.cli.signals import signals
 from necroscope.cli.watching import stopping
-from necroscope.errors import CannotLookError, NecroscopeError, StoreError, StoreHeldError
+from necroscope.errors import (
+    CannotLookError,
+    NecroscopeError,
+    StoreError,
+    StoreHeldError,
+    UntrustedFolderError,
+)
 from necroscope.recording.config import LONGEST_SEGMENT, load_record_settings
 from necroscope.recording.lock import held
 from necroscope.recording.sampler import Progress
@@ -43,7 +49,8 @@ def record_baseline(host: Host, store: Path, seconds: float, progress: Progress)
     wanted = Wanted(time.time_ns() - int(seconds * SECOND_NS), seconds, most_silent_rounds=1)
     try:
         is_done = have_recorded(host, store, wanted, progress)
-    except CannotLookError as error:  # a flight recorder has it in memory: no reason not to go on
+    # A flight recorder has it in memory, or the store is not root's: no reason not to go on.
+    except (CannotLookError, UntrustedFolderError) as error:
         note(f"no baseline was recorded, so `verify` may have nothing to compare with: {error.what}")
         return
     if not is_done:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from necroscope.errors import UsageError
+from necroscope.recording.durable import write_durably, write_new
 
 
 def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
@@ -21,10 +22,15 @@ def refuse_existing(arguments: argparse.Namespace) -> None:
 
 
 def write_output(path: Path, data: bytes, *, force: bool) -> None:
-    """Write a new file, or with `force` over an old one."""
+    """Write a new file, or with `force` in place of an old one. A pipe or a device is only written to."""
     try:
-        with path.open("wb" if force else "xb") as file:
-            file.write(data)
+        if not force:
+            write_new(path, data)
+        elif path.exists() and not path.is_file():  # /dev/stdout, a named pipe
+            with path.open("wb") as file:
+                file.write(data)
+        else:
+            write_durably(path, data, mode=None)
     except FileExistsError as error:
         raise UsageError(f"{path} exists", hint="-f overwrites it") from error
     except OSError as error:

@@ -15,11 +15,12 @@ from typing import Any
 
 from necroscope.cli.agent import Agent, Orders
 from necroscope.cli.answer import Answer
-from necroscope.cli.arguments import add_root, add_store, argument, duration
+from necroscope.cli.arguments import add_root, add_store, add_trust_kmsg, argument, duration
 from necroscope.cli.finding_text import finding_document
 from necroscope.cli.screen import Screen, note
 from necroscope.cli.signals import signals
 from necroscope.findings.capture_gap import recorder_findings
+from necroscope.findings.userspace_kernel_lines import userspace_lines_text
 from necroscope.recording.config import (
     load_fleet_settings,
     load_kubernetes_settings,
@@ -35,6 +36,7 @@ from necroscope.recording.quantities import parse_size
 from necroscope.recording.status import Status
 from necroscope.recording.store import Store
 from necroscope.recording.store_place import host_name
+from necroscope.recording.trusted_folder import warning_about
 from necroscope.sources.host import Host
 
 
@@ -62,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the metrics there every 15 s, for node_exporter's textfile collector",
     )
     parser.add_argument(
+        "--heartbeat",
+        type=Path,
+        metavar="FILE",
+        help="touch FILE every second while recording, for a liveness probe (docs/recorder.md)",
+    )
+    parser.add_argument(
         "--fleet",
         type=argument(parse_place),
         metavar="PLACE",
@@ -76,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--flight", action="store_true", help="keep all in memory, and write only when an event fires"
     )
+    add_trust_kmsg(parser)
     parser.add_argument("--keep-perf-data", action="store_true", help="keep what perf wrote in each segment")
     parser.add_argument("--perf", default="perf", metavar="FILE", help="which perf to run")
     add_root(parser, "the host's root: /host in a container")
@@ -86,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Record until told to stop."""
-    names = ("segment", "rate", "budget", "kept_budget", "age", "listen", "textfile")
+    names = ("segment", "rate", "budget", "kept_budget", "age", "listen", "textfile", "trust_kmsg")
     said = {name: getattr(arguments, name) for name in names}
     host = Host(arguments.root)
     orders = Orders(
@@ -101,12 +110,15 @@ def run(arguments: argparse.Namespace) -> Answer:
         say=note,
         fleet=lambda: load_fleet_settings(arguments.config, {"place": arguments.fleet}),
         kubernetes=lambda: load_kubernetes_settings(arguments.config, {"report": arguments.kubernetes}),
+        heartbeat=arguments.heartbeat,
     )
     where = Store(arguments.store).host_folder(host_name(host))
     with signals() as asked, held(where):
         agent = Agent(orders, where, asked)
         with suppress(OSError):
             note(f"recording to {where}")
+            if warning := warning_about(arguments.store):
+                note(f"warning: {warning}")
         status = agent.run()
     findings = list(recorder_findings(status))
     body = {
@@ -115,7 +127,8 @@ def run(arguments: argparse.Namespace) -> Answer:
         "left_out": agent.left_out,
         **_document(status),
     }
-    return Answer(int(bool(findings)), body, lambda screen: _text(screen, where, status))
+    all_sealed = not status.sealing_error and not status.segments_incomplete
+    return Answer(int(bool(findings)), body, lambda screen: _text(screen, where, status), ok=all_sealed)
 
 
 def _document(status: Status) -> dict[str, Any]:
@@ -133,7 +146,9 @@ def _text(screen: Screen, where: Path, status: Status) -> str:
     if status.gaps:
         holes = "1 hole" if status.gaps == 1 else f"{status.gaps} holes"
         lines.append(f"{holes}, {status.gap_seconds:.1f} s in all: necroscope events")
-    lines += [error for error in (status.store_error, status.profiling_error) if error]
+    if status.userspace_lines:
+        lines.append(userspace_lines_text(status.userspace_lines))
+    lines += [error for error in (status.store_error, status.profiling_error, status.sealing_error) if error]
     if status.ship and status.ship.error:
         lines.append(f"{status.ship.waiting} parts wait to be shipped: {status.ship.error}")
     if status.kubernetes and status.kubernetes.error:

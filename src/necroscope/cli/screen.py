@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -10,6 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from necroscope.model.visible_text import LINES, visible_text
+
+PAINT = re.compile(r"(\033\[[0-9;]*m)")
 COLOURS = {"critical": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "dim": "2", "bold": "1"}
 EXAMPLE = "necroscope "  # how the lines of a paragraph of examples begin
 LONGEST_NAME = 8  # of what stands in the left column of a page
@@ -29,7 +33,7 @@ class Screen:
 
     def wrap(self, text: str, indent: int = 0, hanging: int | None = None) -> str:
         """Lines of at most the screen's width; words too long for one are broken."""
-        text = printable(text)
+        text = visible_text(text)
         following = indent if hanging is None else hanging
         return textwrap.fill(
             text,
@@ -39,9 +43,14 @@ class Screen:
             break_on_hyphens=False,
         )
 
+    def shown(self, text: str) -> str:
+        """Return a whole text as it may be written here: only colours, if the screen has any, steer it."""
+        parts = PAINT.split(text) if self.colour else [text]
+        return "".join(part if PAINT.fullmatch(part) else visible_text(part, LINES) for part in parts)
+
     def line(self, text: str) -> str:
         """One line, cut where the screen ends."""
-        text = printable(text)
+        text = visible_text(text)
         return text if len(text) <= self.width else f"{text[: self.width - 1]}~"
 
     def page(self, text: str) -> str:
@@ -61,14 +70,15 @@ class Screen:
         name, blanks, text = line.partition("    ")
         if not indent and blanks and len(name) <= LONGEST_NAME:  # `Reads    /proc/stat`
             return (
-                printable(name).ljust(LONGEST_NAME + 1) + self.wrap(text.strip(), LONGEST_NAME + 1).lstrip()
+                visible_text(name).ljust(LONGEST_NAME + 1)
+                + self.wrap(text.strip(), LONGEST_NAME + 1).lstrip()
             )
-        return printable(line) if len(line) <= self.width else self.wrap(line.strip(), indent, indent + 2)
+        return visible_text(line) if len(line) <= self.width else self.wrap(line.strip(), indent, indent + 2)
 
     def _examples(self, lines: Sequence[str]) -> str:
         """Commands, one a line, and what they do beside them; below them where that is too wide."""
         if max(map(len, lines)) <= self.width:
-            return "\n".join(map(printable, lines))
+            return "\n".join(map(visible_text, lines))
         rows = [line.partition("  ") for line in lines]
         beside = max((len(command) for command, _, text in rows if text), default=0) + 2
         narrow = any(text and beside + len(text.strip()) > self.width for _, _, text in rows)
@@ -78,12 +88,12 @@ class Screen:
             if text and narrow:
                 shown += [first, self.wrap(text.strip(), 4)]
             else:
-                shown.append(f"{first.ljust(beside)}{printable(text.strip())}" if text else first)
+                shown.append(f"{first.ljust(beside)}{visible_text(text.strip())}" if text else first)
         return "\n".join(shown)
 
     def table(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
         """Two columns, the second wrapped beside the first; below it where a first is too long."""
-        rows = [(printable(name), text) for name, text in rows]
+        rows = [(visible_text(name), text) for name, text in rows]
         longest = self.width // 2 - indent
         first = max((len(name) for name, _ in rows if len(name) <= longest), default=0)
         beside = indent + first + 2
@@ -101,11 +111,6 @@ def screen_of(stream: TextIO | None) -> Screen:
     """The screen behind a stream: a pipe gets 80 columns, or COLUMNS, and no colour."""
     width = min(shutil.get_terminal_size().columns, WIDEST)
     return Screen(width, _is_terminal(stream) and "NO_COLOR" not in os.environ)
-
-
-def printable(text: str) -> str:
-    """Text without control characters: a process name or a log line must not steer the terminal."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -127,5 +132,5 @@ def progress_bar(done: int, total: int) -> None:
 def note(text: str) -> None:
     """One line on stderr, for whoever watches a long-running verb."""
     if sys.stderr:
-        sys.stderr.write(f"necroscope: {printable(text)}\n")
+        sys.stderr.write(f"necroscope: {visible_text(text)}\n")
         sys.stderr.flush()

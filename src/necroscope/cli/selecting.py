@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from necroscope.cli.arguments import add_store, duration
 from necroscope.cli.times import EARLIEST_NS, LATEST_NS, EventName, moment, moment_or_event
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
+from necroscope.model.shell_command import option, shell_command
 from necroscope.profiles.window import Selection
 from necroscope.recording.clock import Anchor
 from necroscope.recording.store import Damage, Store, StoredSegment
@@ -92,7 +93,9 @@ def _what_there_is(segments: Sequence[StoredSegment], begin_ns: int) -> str:
 
 def _where_else(arguments: argparse.Namespace, hint: str) -> str:
     other = store_of_root(arguments.store)
-    return f"{hint}; --store {other} has those of the service" if other else hint
+    return (
+        f"{hint}; {shell_command(option('--store', str(other)))} has those of the service" if other else hint
+    )
 
 
 def _damaged_of(store: Store, host: str, *, sure: bool) -> list[Damage]:

@@ -21,6 +21,7 @@ from necroscope.cli.selecting import Chosen, add_range, choose_range, whole_seco
 from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.findings.core_states import LEGEND, MISSING, CoreStates, core_states
 from necroscope.findings.thresholds import load_thresholds
+from necroscope.model.advice import around_command
 from necroscope.recording.clock import Anchor
 from necroscope.recording.stored_events import StoredEvent
 
@@ -127,4 +128,4 @@ def _text(
     if events:
         yield ""
         yield event_lines(screen, events)
-        yield screen.wrap(f"See one: necroscope flame --around {events[-1].id}", hanging=2)
+        yield screen.wrap(f"See one: {around_command(events[-1].id)}", hanging=2)

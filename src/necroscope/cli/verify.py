@@ -193,10 +193,10 @@ def _again(arguments: argparse.Namespace, verification: Verification) -> str:
     """The command that will tell more, where there is one."""
     if verification.needed_seconds is None:
         return ""
-    words = ["verify", *([arguments.fix] if arguments.fix else [])]
-    words += ["--at", Anchor(0, 0).iso(verification.changed_ns)] if arguments.at else []
-    words += ["--window", f"{verification.needed_seconds + 1:.0f}s"]
-    return our_command(words, arguments.root, arguments.store)
+    options = ["--at", Anchor(0, 0).iso(verification.changed_ns)] if arguments.at else []
+    options += ["--window", f"{verification.needed_seconds + 1:.0f}s"]
+    fix = [arguments.fix] if arguments.fix else []
+    return our_command("verify", fix, options, arguments.root, arguments.store)
 
 
 def _document(verification: Verification, host: str, asked: Asked) -> dict[str, Any]:

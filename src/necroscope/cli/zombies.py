@@ -96,9 +96,9 @@ def _watch(arguments: argparse.Namespace, thresholds: Thresholds) -> Answer:
                 show(envelope("zombies", True, body), again=False)
             elif is_terminal:
                 screen = screen_of(sys.stdout)
-                show("\n".join(zombies_text(screen, report, arguments.by, passed)), again=True)
+                show(screen.shown("\n".join(zombies_text(screen, report, arguments.by, passed))), again=True)
             else:
-                show(summary_line(report), again=False)
+                show(screen_of(sys.stdout).shown(summary_line(report)), again=False)
         if is_terminal:
             show("", again=True)  # in its place, `main` prints all of the last frame
         return _answer(arguments, report, passed, stop.is_set())

@@ -24,6 +24,7 @@ from necroscope.errors import CannotLookError, NecroscopeError, StoreError
 from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
+from necroscope.model.shell_command import option, shell_command
 from necroscope.recording.sampler import Sampler
 from necroscope.recording.segment import Moment
 from necroscope.recording.store import Store, StoredSegment
@@ -132,7 +133,7 @@ class LiveLook:
             return []
         own = [segment for segment in found if segment.boot_id == self.labels.boot_id]
         if not own and (other := store_of_root(self._arguments.store)):
-            hint = f"--store {other} has those of the service"
+            hint = f"{shell_command(option('--store', str(other)))} has those of the service"
             self.troubles.append(NotChecked("recordings", "none are in the own store", hint, ("the trend",)))
         return own
 

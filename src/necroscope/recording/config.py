@@ -14,7 +14,7 @@ from necroscope.recording.retention import Budget
 from necroscope.sources.host import read_whole
 
 DEFAULT_CONFIG = Path("/etc/necroscope/config.toml")
-TABLES = ("thresholds", "record", "fleet", "kubernetes")
+TABLES = ("thresholds", "record", "fleet", "kubernetes", "kernel_log")
 FASTEST_RATE = 10_000
 SHORTEST_EVERY, LONGEST_EVERY = 5.0, 86400.0
 SMALLEST_SPOOL = 1 << 20
@@ -32,6 +32,7 @@ class RecordSettings:
     listen: str = ""  # HOST:PORT for Prometheus; empty: nobody listens
     textfile: str = ""  # FILE.prom for node_exporter; empty: none is written
     per_core_metrics: bool = False
+    trust_kmsg: bool = False  # of [kernel_log]: lines that programs wrote to it count as the kernel's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,14 @@ def load_record_settings(config: Path | None, said: Mapping[str, Any]) -> Record
         listen=values.get("listen", default.listen),
         textfile=values.get("textfile", default.textfile),
         per_core_metrics=values.get("per_core_metrics", default.per_core_metrics),
+        trust_kmsg=load_trust_kmsg(config, said.get("trust_kmsg")),
     )
+
+
+def load_trust_kmsg(config: Path | None, said: bool | None = None) -> bool:
+    """Whether lines that programs wrote to the kernel log count: as the command line said, else the file."""
+    values = _values(config, "kernel_log", KERNEL_LOG_SETTINGS, {"trust_kmsg": said})
+    return bool(values.get("trust_kmsg", False))
 
 
 def load_fleet_settings(config: Path | None, said: Mapping[str, Any]) -> FleetSettings:
@@ -215,6 +223,7 @@ KUBERNETES_SETTINGS: dict[str, Callable[[str], Any]] = {
     "node": parse_place,
     "every": parse_every,
 }
+KERNEL_LOG_SETTINGS: dict[str, Callable[[str], Any]] = {"trust_kmsg": parse_switch}
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "segment": parse_segment,
     "rate": parse_rate,

@@ -16,6 +16,7 @@ from typing import Any
 from necroscope.recording.frames import frame, payloads
 from necroscope.recording.journal import JOURNAL, Journal, read_journal
 from necroscope.recording.segment import Moment
+from necroscope.sources.plain_files import open_plain
 from necroscope.sources.source import Source
 
 MOST_JOURNALS = 8  # one host has two at most, unless recorders were killed
@@ -53,7 +54,7 @@ class FollowedJournals:
 
     def _read_on(self, folder: Path) -> _Followed:
         try:
-            with (folder / JOURNAL).open("rb") as file:
+            with os.fdopen(open_plain(folder / JOURNAL), "rb") as file:
                 status = os.fstat(file.fileno())
                 followed = self._followed.get(folder)
                 if not followed or followed.inode != status.st_ino or followed.offset > status.st_size:

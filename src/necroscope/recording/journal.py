@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from necroscope.errors import StoreError
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
 from necroscope.recording.clock import Anchor
@@ -14,10 +16,12 @@ from necroscope.recording.frames import frame, payloads
 from necroscope.recording.segment import Moment
 from necroscope.recording.tables import shape_of
 from necroscope.sources.catalog import SOURCES
+from necroscope.sources.plain_files import read_plain
 
 T = TypeVar("T")
 
 JOURNAL = "journal.frames"
+MAX_JOURNAL_BYTES = 256 << 20  # a minute of 96 CPUs and 600 processes takes 8 MB
 BY_ID = {source.id: source for source in SOURCES}
 
 
@@ -65,6 +69,20 @@ def end_frame(end: End) -> bytes:
 def clip_frame(side: str, time_ns: int) -> bytes:
     """Only samples from (`begin`) or until (`end`) a moment belong to this segment."""
     return _frame(f"clip_{side}", time_ns)
+
+
+def journal_bytes(folder: Path) -> bytes:
+    """Return what is in the journal of a segment.
+
+    Raises FileNotFoundError once it is sealed or removed, StoreError if it is not a journal.
+    """
+    try:
+        return read_plain(folder / JOURNAL, MAX_JOURNAL_BYTES)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except OSError as error:
+        what = f"{folder / JOURNAL}: {error.strerror}"
+        raise StoreError(what, hint="the segment is damaged: remove its folder") from error
 
 
 def read_journal(data: bytes) -> Journal:

@@ -7,7 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from necroscope.errors import StoreError, StoreHeldError
-from necroscope.recording.process_lock import AlreadyHeldError, locked
+from necroscope.recording.durable import FILE_MODE, make_folders
+from necroscope.recording.process_lock import AlreadyHeldError, is_held, locked, told_by
+from necroscope.recording.trusted_folder import refuse_untrusted
 
 LOCK = ".recorder"
 
@@ -18,8 +20,11 @@ def held(folder: Path) -> Iterator[None]:
     path = folder / LOCK
     with ExitStack() as stack:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(path, 0o644))
+            if is_held(path):  # nothing of it is changed then, whoever owns it
+                raise AlreadyHeldError(told_by(path))
+            refuse_untrusted(folder)
+            make_folders(folder)
+            stack.enter_context(locked(path, FILE_MODE))
         except OSError as error:
             hint = "--store names a folder that can be written"
             raise StoreError(f"{error.filename or path}: {error.strerror}", hint=hint) from error

@@ -12,8 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from necroscope.recording.clock import Anchor
+from necroscope.sources.plain_files import open_plain, read_plain
 
 PAUSE_SECONDS = 0.05
+MAX_BYTES = 4096
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,14 @@ class AlreadyHeldError(Exception):
 
 
 @contextmanager
-def locked(path: Path, mode: int, *, tries: int = 1, remove: bool = False) -> Iterator[None]:
+def locked(
+    path: Path, mode: int, *, tries: int = 1, remove: bool = False, dir_fd: int | None = None
+) -> Iterator[None]:
     """Hold a file, which is made with `mode`. The kernel lets go when we end, however that is.
 
     With `remove` the file is gone afterwards. Raises AlreadyHeldError, and OSError where it cannot be made.
     """
-    descriptor = _taken(path, mode, tries)
+    descriptor = _taken(path, mode, tries, dir_fd)
     try:
         os.ftruncate(descriptor, 0)
         with suppress(OSError):  # on a full disk nobody can be told who we are, but we hold it
@@ -49,20 +54,21 @@ def locked(path: Path, mode: int, *, tries: int = 1, remove: bool = False) -> It
         yield
     finally:
         if remove:
-            path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(path, dir_fd=dir_fd)
         os.close(descriptor)
 
 
-def _taken(path: Path, mode: int, tries: int) -> int:
+def _taken(path: Path, mode: int, tries: int, dir_fd: int | None) -> int:
     """The file, open and held by us. One that its holder removed meanwhile is nobody's: the next is made."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        descriptor = os.open(path, FLAGS, mode, dir_fd=dir_fd)
         is_ours = take(descriptor, tries)
         if is_ours and os.fstat(descriptor).st_nlink:
             return descriptor
         os.close(descriptor)
         if not is_ours:
-            raise AlreadyHeldError(told_by(path))
+            raise AlreadyHeldError(told_by(path, dir_fd=dir_fd))
 
 
 def take(descriptor: int, tries: int = 1) -> bool:
@@ -76,10 +82,10 @@ def take(descriptor: int, tries: int = 1) -> bool:
     return False
 
 
-def is_held(path: Path) -> bool:
+def is_held(path: Path, *, dir_fd: int | None = None) -> bool:
     """Whether some process holds it right now; nothing is written for it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_plain(path, dir_fd=dir_fd)
     except OSError:
         return False
     try:
@@ -91,10 +97,10 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def told_by(path: Path) -> Holder | None:
+def told_by(path: Path, *, dir_fd: int | None = None) -> Holder | None:
     """Who the file says it is; None where it does not."""
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(read_plain(path, MAX_BYTES, dir_fd=dir_fd))
         return Holder(int(document["pid"]), int(document["since_ns"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

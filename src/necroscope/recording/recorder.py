@@ -12,6 +12,7 @@ from necroscope.model.reading import Reading
 from necroscope.recording.bell import Bell
 from necroscope.recording.clock import Anchor
 from necroscope.recording.log_clock import LogClock
+from necroscope.recording.log_trust import trusting_programs
 from necroscope.recording.output import Output
 from necroscope.recording.sampler import Sampler
 from necroscope.recording.segment import Moment
@@ -34,6 +35,7 @@ class Parts:
     watch: Watch  # finds events in a moment
     observe: Observe  # sees every moment and its events
     log_from_ns: int  # lines that were logged before are known already
+    trusts_programs: Callable[[], bool] = lambda: False  # whether their lines count as the kernel's own
     before: Sequence[Event] = ()  # what has to be said of the time before
 
 
@@ -159,9 +161,9 @@ class Recorder:
         log = moment.readings.get(KERNEL_LOG.id)
         if log is None:
             return moment
-        return replace(
-            moment, readings={**moment.readings, KERNEL_LOG.id: self._parts.log_clock.calibrated(log)}
-        )
+        calibrated = {**moment.readings, KERNEL_LOG.id: self._parts.log_clock.calibrated(log)}
+        moment = replace(moment, readings=calibrated)
+        return trusting_programs(moment) if self._parts.trusts_programs() else moment
 
 
 def _without_old_lines(moment: Moment, from_ns: int) -> Moment:

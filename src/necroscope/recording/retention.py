@@ -15,9 +15,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from necroscope.recording.durable import write_durably
-from necroscope.recording.store import DESCRIPTION, OPEN
+from necroscope.recording.store import DESCRIPTION, MAX_DESCRIPTION_BYTES, OPEN
+from necroscope.sources.plain_files import read_plain
 
 CACHE = ".index.json"
+MAX_CACHE_BYTES = 64 << 20
 GOING = ".going-"  # what is being removed
 FREE_SHARE = 0.1  # of the file system is left to others, whatever the budget says
 OWN_SHARE = 0.2  # of it is ours: who else fills it does not get all of the past
@@ -123,7 +125,7 @@ def read_entries(folder: Path) -> list[Entry]:
     """All segments of a host, from the cache where it is right."""
     known: dict[str, Entry] = {}
     with suppress(OSError, ValueError, KeyError, TypeError):
-        known = {row["name"]: Entry(**row) for row in json.loads((folder / CACHE).read_bytes())}
+        known = {row["name"]: Entry(**row) for row in json.loads(read_plain(folder / CACHE, MAX_CACHE_BYTES))}
     entries = []
     for path in folder.glob(f"[!.]*/{DESCRIPTION}"):
         with suppress(OSError, ValueError, KeyError, TypeError):  # gone, or damaged: a person must look
@@ -135,7 +137,7 @@ def read_entries(folder: Path) -> list[Entry]:
 
 
 def _read(path: Path, stamp: int) -> Entry:
-    document = json.loads(path.read_bytes())
+    document = json.loads(read_plain(path, MAX_DESCRIPTION_BYTES))
     files = [file.stat().st_size for file in path.parent.rglob("*") if file.is_file()]
     return Entry(
         name=path.parent.name,

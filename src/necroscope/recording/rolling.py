@@ -15,6 +15,7 @@ from necroscope.model.event import Event
 from necroscope.model.labels import Labels
 from necroscope.recording.clock import Anchor
 from necroscope.recording.closing import Closing
+from necroscope.recording.durable import FOLDER_MODE
 from necroscope.recording.journal import (
     End,
     anchor_frame,
@@ -142,7 +143,7 @@ def make_folder(parent: Path, begin_ns: int) -> Path:
     """A folder of its own for a segment; where the disk is full, the writer will make it."""
     for folder in segment_names(parent, begin_ns):
         try:
-            folder.mkdir()
+            folder.mkdir(mode=FOLDER_MODE)
         except FileExistsError:
             continue
         except OSError:

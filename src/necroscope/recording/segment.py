@@ -23,6 +23,11 @@ class Moment:
     readings: Mapping[str, Reading[Any]]
     cost_ns: Mapping[str, int]
 
+    def value(self, source: Source[T]) -> T | None:
+        """What a source said; None if it was not due, or absent."""
+        reading = self.readings.get(source.id)
+        return reading.value if reading else None
+
 
 @dataclass(frozen=True, slots=True)
 class Timed(Generic[T]):

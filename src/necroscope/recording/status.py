@@ -61,10 +61,12 @@ class Status:
     gaps: int
     gap_seconds: float  # also of the time in which no recorder ran before
     costs: tuple[OwnCost, ...]
-    sealing_error: str = ""  # why closed segments cannot be made columnar now
+    sealing_error: str = ""  # why closed segments cannot be sealed now with all that is in them
+    segments_incomplete: int = 0  # sealed without names of programs or samples: a child hung or died on them
     gaps_before: int = 0  # of the gaps: those before this recorder began
     gap_seconds_before: float = 0.0
     is_flight: bool = False  # all is kept in memory until an event fires
     findings_error: str = ""  # why it is not known what is wrong with the node now
     ship: ShipStatus | None = None  # None: nothing is shipped
     kubernetes: KubernetesStatus | None = None  # None: nothing is reported
+    userspace_lines: int | None = None  # in the kernel log, that read like its own; None: no log was read

@@ -19,16 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import NecroscopeError, StoreError
-from necroscope.recording.durable import write_durably
-from necroscope.recording.journal import JOURNAL, last_moment_ns
+from necroscope.recording.durable import FOLDER_MODE, make_folders, write_durably
+from necroscope.recording.journal import journal_bytes, last_moment_ns
 from necroscope.recording.segment_description import check_description, parse_description
 from necroscope.recording.store_place import not_permitted
+from necroscope.recording.trusted_folder import refuse_untrusted
 from necroscope.recording.wall_time import with_right_clocks
+from necroscope.sources.plain_files import open_plain, read_plain
 
 SCHEMA = 1
 DESCRIPTION = "segment.json"
 OPEN, SEALED = "open", "sealed"
 CAPTURE = "perf.data"
+MAX_DESCRIPTION_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class Store:
         """All segments that can be read, the oldest first. Folders that are not segments are left alone."""
         self.damaged.clear()
         try:
-            # `.fixes` is a folder beside those of hosts.
+            # No host's folder begins with a dot: some file systems show `.snapshot` everywhere.
             hosts = [host for host in _folders(self.root) if not host.name.startswith(".")]
         except PermissionError as error:
             raise not_permitted(self.root) from error
@@ -121,7 +124,8 @@ class Store:
         """A folder to fill; it is removed again unless `seal` gave it a name."""
         parent = self.host_folder(host)
         try:
-            parent.mkdir(parents=True, exist_ok=True)
+            refuse_untrusted(parent)
+            make_folders(parent)
             folder = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
         except OSError as error:
             hint = "--store names a folder that can be written"
@@ -137,7 +141,7 @@ def seal(folder: Path, description: Mapping[str, Any], begin_ns: int) -> StoredS
     files = describe_files(folder, sorted(folder.iterdir()))
     document = {"schema": SCHEMA, "state": SEALED, **description, "files": files}
     write_durably(folder / DESCRIPTION, json.dumps(document, indent=1).encode())
-    folder.chmod(0o755)
+    folder.chmod(FOLDER_MODE)
     for name in segment_names(folder.parent, begin_ns):
         try:
             return read_segment(folder.rename(name))
@@ -159,14 +163,14 @@ class _GoneError(StoreError):
 
 def last_moment_of(folder: Path) -> int | None:
     """When the last moment of an open segment was, on its own clock."""
-    return last_moment_ns((folder / JOURNAL).read_bytes())
+    return last_moment_ns(journal_bytes(folder))
 
 
 def read_segment(folder: Path, last_moment: Callable[[Path], int | None] = last_moment_of) -> StoredSegment:
     """Read the description of a segment, open or sealed."""
     path = folder / DESCRIPTION
     try:
-        document = parse_description(path.read_text())
+        document = parse_description(read_plain(path, MAX_DESCRIPTION_BYTES).decode())
         if document["schema"] != SCHEMA:
             raise StoreError(
                 f"{path}: schema {document['schema']!r}, not {SCHEMA}", hint="a newer necroscope made it"
@@ -254,6 +258,6 @@ def describe_files(folder: Path, paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _describe_file(folder: Path, path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
+    with os.fdopen(open_plain(path), "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"name": str(path.relative_to(folder)), "bytes": path.stat().st_size, "sha256": digest}

@@ -11,7 +11,8 @@ from pathlib import Path
 from necroscope import _native
 from necroscope.errors import NecroscopeError, StoreError, UsageError
 from necroscope.model.event import Event, event_id
-from necroscope.recording.journal import JOURNAL, read_journal
+from necroscope.model.shell_command import option, shell_command
+from necroscope.recording.journal import journal_bytes, read_journal
 from necroscope.recording.store import Damage, StoredSegment, has_file, sealed_meanwhile
 from necroscope.recording.store_place import not_permitted
 from necroscope.recording.tables import Record
@@ -51,7 +52,7 @@ def read_events(segment: StoredSegment) -> list[StoredEvent]:
     """The events of a segment, in the order of time."""
     if segment.is_open:
         try:
-            events = read_journal((segment.folder / JOURNAL).read_bytes()).events
+            events = read_journal(journal_bytes(segment.folder)).events
         except FileNotFoundError:
             sealed = sealed_meanwhile(segment)
             return read_events(sealed) if sealed else []
@@ -107,7 +108,8 @@ def find_event(
     found = found or near
     if len(found) > 1:
         hosts = sorted(found)
-        raise UsageError(f"{', '.join(hosts)} have an event '{id}' each", hint=f"--host {hosts[0]} takes one")
+        takes = shell_command(option("--host", hosts[0]))
+        raise UsageError(f"{', '.join(hosts)} have an event '{id}' each", hint=f"{takes} takes one")
     if found:
         return found.popitem()[1]
     if damaged:

@@ -10,7 +10,7 @@ from necroscope.errors import NecroscopeError
 from necroscope.model.labels import Label, Labels
 from necroscope.recording.clock import STEP_NS, Anchor
 from necroscope.recording.counters import read_counters
-from necroscope.recording.journal import JOURNAL, read_journal
+from necroscope.recording.journal import journal_bytes, read_journal
 from necroscope.recording.seal import COUNTERS
 from necroscope.recording.segment import Moment, Segment
 from necroscope.recording.store import Damage, StoredSegment, sealed_meanwhile
@@ -69,7 +69,7 @@ def read_moments(stored: StoredSegment, sources: Sequence[Source[Any]] = SOURCES
     if stored.is_open:
         wanted = {source.id for source in sources}
         try:
-            moments = read_journal((stored.folder / JOURNAL).read_bytes()).moments
+            moments = read_journal(journal_bytes(stored.folder)).moments
         except FileNotFoundError:
             sealed = sealed_meanwhile(stored)
             return read_moments(sealed, sources) if sealed else []

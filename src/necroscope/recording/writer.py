@@ -18,7 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from necroscope.recording.durable import sync_file, sync_folder, write_durably
+from necroscope.recording.durable import (
+    FILE_MODE,
+    make_folders,
+    sync_file,
+    sync_folder,
+    write_durably,
+)
 from necroscope.recording.journal import JOURNAL
 from necroscope.recording.store import DESCRIPTION
 
@@ -147,9 +153,9 @@ class Writer:
             self._append(item)
 
     def _open(self, item: _Begin) -> None:
-        item.folder.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        descriptor = os.open(item.folder / JOURNAL, flags, 0o644)
+        make_folders(item.folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(item.folder / JOURNAL, flags, FILE_MODE)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody may seal it meanwhile
             # After the journal: an open segment without one could be neither read nor sealed.

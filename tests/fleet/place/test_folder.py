@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import PlaceError, UsageError
-from necroscope.fleet.place.folder import MAKING, FolderPlace
+from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.place.place import open_place
 
 
@@ -91,7 +91,7 @@ def test_two_writers_at_once_leave_one_whole_object(tmp_path: Path) -> None:
 def test_what_a_killed_writer_left_is_not_listed_and_goes_after_an_hour(tmp_path: Path) -> None:
     folder = tmp_path / "hosts/a"
     folder.mkdir(parents=True)
-    old, new = folder / f"{MAKING}old", folder / f"{MAKING}new"
+    old, new = folder / ".old.0.partial", folder / ".new.0.partial"
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 7200,) * 2)

@@ -97,7 +97,7 @@ def follow_ups_part(incident: Incident) -> Section:
     """What only people can do, and what the diagnosis advises."""
     blocks: list[Block] = []
     if incident.diagnosis and incident.diagnosis.advice:
-        blocks.append(Bullets(incident.diagnosis.advice))
+        blocks.append(Bullets(tuple(map(str, incident.diagnosis.advice))))
     advice = dict.fromkeys(one for fix in incident.fixes for one in fix.plan.by_hand)
     for one in advice:
         blocks += _by_hand(one)

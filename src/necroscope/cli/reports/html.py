@@ -20,9 +20,7 @@ from necroscope.cli.reports.blocks import (
     Section,
     Table,
 )
-from necroscope.profiles.export.svg import HOSTILE
-
-BREAKS = "\n\t"  # that a command may hold
+from necroscope.model.visible_text import LINES, visible_text
 
 
 def to_html(report: Report) -> str:
@@ -31,8 +29,8 @@ def to_html(report: Report) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as HTML, without characters that are not allowed or would disguise others."""
-    return escape_html(HOSTILE.sub(lambda found: found[0] if found[0] in BREAKS else "\ufffd", text))
+    """Text as HTML, with characters written out that are not allowed or would disguise others."""
+    return escape_html(visible_text(text, LINES))
 
 
 def _page(report: Report) -> Iterator[str]:

@@ -16,7 +16,8 @@ from necroscope.cli.reports.blocks import (
     Section,
     Table,
 )
-from necroscope.cli.screen import Screen, printable
+from necroscope.cli.screen import Screen
+from necroscope.model.visible_text import visible_text
 
 # What Markdown or HTML inside it would take for an order. An underscore inside a word is none.
 SPECIAL = re.compile(r"([\\`*\[\]<>|~#]|&(?=#?\w+;)|\b_|_\b)")
@@ -34,7 +35,7 @@ def to_markdown(report: Report, screen: Screen) -> str:
 
 def escape(text: str) -> str:
     """Text that Markdown shows as it is, on one line and without control characters."""
-    return SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
+    return SPECIAL.sub(r"\\\1", visible_text(" ".join(text.split())))
 
 
 def _section(section: Section, screen: Screen) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _fenced(lines: Sequence[str]) -> str:
     fence = FENCE
     while any(fence in line for line in lines):
         fence += "`"
-    return "\n".join([f"{fence}text", *map(printable, lines), fence])
+    return "\n".join([f"{fence}text", *map(visible_text, lines), fence])
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], screen: Screen) -> str:

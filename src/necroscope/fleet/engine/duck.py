@@ -74,6 +74,6 @@ def _told() -> Iterator[None]:
         raise StoreError(
             f"the question takes too much memory: {error}", hint=f"{MEMORY_VARIABLE}=4GiB"
         ) from error
-    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+    except duckdb.Error as error:  # which one depends on where in a file the damage is
         hint = "a file in the cache may be removed: it is fetched again; one in the place has to be restored"
         raise StoreError(f"a table cannot be read: {error}", hint=hint) from error

@@ -16,6 +16,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from necroscope.recording.child import PYTHON
+
 CLIENT = "ray://"
 ANSWER_SECONDS = 10
 PROBE_SECONDS = 30.0  # with the start of Python and Ray on a busy machine
@@ -31,7 +33,7 @@ class Sign:
 
 def probe(address: str) -> Sign:
     """The sign of life of a cluster, in bounded time."""
-    command = [sys.executable, "-m", __name__, address]
+    command = [*PYTHON, "-m", __name__, address]
     try:
         done = subprocess.run(
             command,

@@ -6,19 +6,20 @@ The folder itself must be there: one that is not mounted is an error, and never 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from necroscope.errors import PlaceError
 from necroscope.fleet.place.place import Stored
-from necroscope.recording.durable import sync_file, sync_folder
+from necroscope.recording.durable import is_partial, make_folders, sync_folder, write_durably
+from necroscope.sources.plain_files import open_plain, read_plain
 
-MAKING = ".making-"  # what is being written; never listed
+MAX_OBJECT_BYTES = 1 << 30
+MODE = 0o644  # who may enter the folder decides
 LEFT_SECONDS = 3600.0  # what is older than this is not being written any more
 
 
@@ -34,28 +35,27 @@ class FolderPlace:
         """What an object holds; None: there is none."""
         with self._told(name):
             try:
-                return self.path(name).read_bytes()
+                return read_plain(self.path(name), MAX_OBJECT_BYTES)
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 self._look_for_root()
                 return None
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object there, all of it or nothing."""
-        self._put(name, lambda path: path.write_bytes(content))
+        self._put(name, content)
 
     def write_file(self, name: str, path: Path) -> None:
         """The same with the content of a file."""
-        self._put(name, lambda made: shutil.copyfile(path, made))
+        with os.fdopen(open_plain(path), "rb") as file:
+            self._put(name, file)
 
     def fetch(self, name: str, path: Path) -> bool:
         """Copy an object to a file; False: there is none."""
         content = self.read(name)
         if content is None:
             return False
-        path.parent.mkdir(parents=True, exist_ok=True)
-        made = path.with_name(f"{MAKING}{os.getpid()}-{path.name}")
-        made.write_bytes(content)
-        made.replace(path)
+        make_folders(path.parent)
+        write_durably(path, content)
         return True
 
     def size(self, name: str) -> int | None:
@@ -75,7 +75,7 @@ class FolderPlace:
             found = []
             for folder, _, names in os.walk(self.path(prefix), onerror=_unless_gone):
                 below = Path(folder).relative_to(self.root)
-                found += [str(below / name) for name in names if not name.startswith(MAKING)]
+                found += [str(below / name) for name in names if not is_partial(name)]
             for name in sorted(found):
                 with suppress(FileNotFoundError):  # taken away meanwhile
                     status = (self.root / name).stat()
@@ -102,23 +102,14 @@ class FolderPlace:
             raise PlaceError(f"'{name}' is not the name of an object")
         return self.root.joinpath(*parts)
 
-    def _put(self, name: str, make: Callable[[Path], object]) -> None:
+    def _put(self, name: str, content: bytes | BinaryIO) -> None:
         path = self.path(name)
         with self._told(name):
             self._look_for_root()  # one that is not mounted must not be made in its stead
             path.parent.mkdir(parents=True, exist_ok=True)
             self._sweep(path.parent)
-            handle, made = tempfile.mkstemp(prefix=MAKING, dir=path.parent)
-            os.close(handle)
-            try:
-                make(Path(made))
-                Path(made).chmod(0o644)
-                sync_file(Path(made))
-                Path(made).replace(path)
-                sync_folder(path.parent)  # before whoever sends it forgets it
-            except BaseException:
-                Path(made).unlink(missing_ok=True)
-                raise
+            write_durably(path, content, mode=MODE)
+            sync_folder(path.parent)  # before whoever sends it forgets it
 
     def _sweep(self, folder: Path) -> None:
         """Take away what a writer left who was killed, once for each folder."""
@@ -128,7 +119,7 @@ class FolderPlace:
         with os.scandir(folder) as entries:
             for entry in entries:
                 with suppress(OSError):  # somebody else was quicker, or it is not ours
-                    if entry.name.startswith(MAKING) and time.time() - entry.stat().st_mtime > LEFT_SECONDS:
+                    if is_partial(entry.name) and time.time() - entry.stat().st_mtime > LEFT_SECONDS:
                         Path(entry.path).unlink()
 
     def _look_for_root(self) -> None:

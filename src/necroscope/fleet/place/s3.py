@@ -8,7 +8,6 @@ is never made. Small objects take one request; what is not whole is never seen b
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from pyarrow.fs import AwsStandardS3RetryStrategy, FileInfo, FileSelector, FileT
 from necroscope.errors import PlaceError, UsageError
 from necroscope.fleet.place.place import HINT, Stored
 from necroscope.fleet.place.s3_errors import place_error, told
+from necroscope.recording.durable import make_folders, write_durably
 
 CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 5.0, 15.0, 3
 CHUNK_BYTES = 8 << 20
@@ -102,21 +102,15 @@ class S3Place:
 
     def fetch(self, name: str, path: Path) -> bool:
         """Copy an object to a file; False: there is none."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        made = path.with_name(f".{os.getpid()}-{path.name}.partial")
+        make_folders(path.parent)
         try:
             with self._told(), self._files.open_input_stream(self._path(name)) as stream:
-                with made.open("wb") as file:
-                    while chunk := stream.read(CHUNK_BYTES):
-                        file.write(chunk)
-                made.replace(path)
+                write_durably(path, stream)
                 return True
         except FileNotFoundError:
             with self._told():
                 self._look_for_bucket()
             return False
-        finally:
-            made.unlink(missing_ok=True)
 
     def size(self, name: str) -> int | None:
         """How large an object is; None: there is none."""

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from necroscope.audit.drift.fact_table import FactTable, Hosts
+from necroscope.fleet.engine.duck import connected
 from necroscope.fleet.ship.facts import NOT_READ, PARTLY
 from necroscope.fleet.tables.opened import FleetTables
-
-ROWS_AT_ONCE = 1 << 16
+from necroscope.fleet.tables.parquet import batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def _add_not_read(
     partly: dict[str, set[int]] = {}
     if not ids:
         return partly
-    with duckdb.connect() as connection:
+    with connected() as connection:
         wanted = pa.table({"section_id": pa.array(ids)})  # noqa: F841 - the query's table
         rows = connection.execute(
             "SELECT section_id, name, value FROM read_parquet($1) SEMI JOIN wanted USING (section_id) "
@@ -100,7 +98,7 @@ def _sections_of(tables: FleetTables, wanted: set[str]) -> dict[str, list[tuple[
     if not paths or not wanted:
         return {}
     ids = pa.table({"facts": pa.array(sorted(wanted))})  # noqa: F841 - the query's table
-    with duckdb.connect() as connection:
+    with connected() as connection:
         rows = connection.execute(
             "SELECT DISTINCT facts, section, section_id FROM read_parquet($1) SEMI JOIN ids USING (facts) "
             "ORDER BY ALL",
@@ -132,8 +130,7 @@ def _sections(paths: Sequence[Path], wanted: Iterable[str]) -> Iterator[tuple[st
 
 def _runs(path: Path) -> Iterator[tuple[str, pa.Array, pa.Array]]:
     """The rows of a file, a section or a part of one at a time."""
-    file = pq.ParquetFile(path, read_dictionary=["section_id"])
-    for batch in file.iter_batches(ROWS_AT_ONCE, columns=["section_id", "name", "value"]):
+    for batch in batches(path, ("section_id", "name", "value"), dictionaries=("section_id",)):
         ids, names, values = batch.column("section_id"), batch.column("name"), batch.column("value")
         starts = np.flatnonzero(np.diff(ids.indices.to_numpy(), prepend=-1))
         for start, end in zip(starts, [*starts[1:], len(ids)], strict=True):

@@ -14,9 +14,11 @@ from typing import Any
 from necroscope.fleet.ship.canonical import canonical
 from necroscope.fleet.ship.parts import FACTS
 from necroscope.recording.durable import write_durably
+from necroscope.sources.plain_files import read_plain
 
 SCHEMA = 1
 FILE = "memory.json"
+MAX_BYTES = 64 << 20
 MOST_FACTS = 500  # of different facts, or hours: three weeks
 
 
@@ -77,7 +79,7 @@ class Memory:
 def read_memory(spool: Path) -> Memory | None:
     """What is remembered; None where there is nothing, or it cannot be read."""
     try:
-        return _parsed(json.loads((spool / FILE).read_bytes()))
+        return _parsed(json.loads(read_plain(spool / FILE, MAX_BYTES)))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

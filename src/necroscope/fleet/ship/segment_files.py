@@ -11,7 +11,8 @@ from necroscope.errors import StoreError
 from necroscope.fleet.ship.canonical import digest_of
 from necroscope.fleet.ship.parts import SegmentFile
 from necroscope.recording.seal import PROFILE
-from necroscope.recording.store import CAPTURE, DESCRIPTION, StoredSegment
+from necroscope.recording.store import CAPTURE, DESCRIPTION, MAX_DESCRIPTION_BYTES, StoredSegment
+from necroscope.sources.plain_files import read_plain
 
 NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -20,7 +21,7 @@ HINT = "the segment is damaged: remove its folder, or restore it"
 
 def files_of(segment: StoredSegment, *, with_samples: bool) -> list[SegmentFile]:
     """What the description lists, and the description itself. StoreError where one is not as it says."""
-    description = (segment.folder / DESCRIPTION).read_bytes()
+    description = read_plain(segment.folder / DESCRIPTION, MAX_DESCRIPTION_BYTES)
     listed = [_checked(segment, row) for row in segment.description.get("files", ())]
     wanted = [
         file

@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,9 +24,11 @@ from pathlib import Path
 from necroscope.errors import StoreError
 from necroscope.fleet.ship.canonical import SHORT, digest_of
 from necroscope.fleet.ship.parts import COUNTERS, FACTS, FILES, SEGMENT, WHOLE, Part
-from necroscope.recording.durable import partial_of, sync_folder, write_durably
+from necroscope.recording.durable import is_partial, make_folders, sync_folder, write_durably
+from necroscope.sources.plain_files import open_plain, read_plain
 
 FOLDER = ".ship"
+MAX_PART_BYTES = 64 << 20
 PART = re.compile(
     rf"(?P<name>(?P<kind>{SEGMENT}|{FACTS}|{FILES}|{COUNTERS})-(?P<time>[\w-]+))-[0-9a-f]{{16}}\.json"
 )
@@ -74,7 +75,7 @@ class Spool:
     def prepare(self) -> None:
         """Make the folders. OSError where they cannot be."""
         for folder in (self.folder, self._parts, self._blobs):
-            folder.mkdir(mode=0o750, exist_ok=True)
+            make_folders(folder)
 
     def waiting(self) -> list[Waiting]:
         """The parts, in the order in which they are to be sent."""
@@ -112,9 +113,8 @@ class Spool:
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
-            made = partial_of(self.blob(digest))
-            shutil.copyfile(path, made)
-            made.replace(self.blob(digest))
+            with os.fdopen(open_plain(path), "rb") as file:
+                write_durably(self.blob(digest), file)
 
     def sync(self) -> None:
         """Make the names durable, before anybody remembers them."""
@@ -124,7 +124,7 @@ class Spool:
     def open(self, waiting: Waiting) -> Opened:
         """A part as it was staged. StoreError where it is damaged."""
         try:
-            content = waiting.path.read_bytes()
+            content = read_plain(waiting.path, MAX_PART_BYTES)
             if not waiting.path.stem.endswith(digest_of(content)[:SHORT]):
                 raise ValueError("it is not as it was written")
             return Opened(content, tuple(_wanted(waiting, content)))
@@ -135,7 +135,7 @@ class Spool:
         """Whether a blob is there. StoreError where it is not what its name says; then it is removed."""
         path = self.blob(wanted.digest)
         try:
-            with path.open("rb") as file:
+            with os.fdopen(open_plain(path), "rb") as file:
                 is_right = hashlib.file_digest(file, "sha256").hexdigest() == wanted.digest
         except FileNotFoundError:
             return False
@@ -159,8 +159,9 @@ class Spool:
             if BLOB.fullmatch(path.name) and not named[path.name]:
                 path.unlink(missing_ok=True)
         for folder in (self.folder, self._parts, self._blobs):
-            for path in folder.glob(".*.partial"):
-                path.unlink(missing_ok=True)
+            for path in folder.iterdir():
+                if is_partial(path.name):
+                    path.unlink(missing_ok=True)
 
     def keep_within(self, budget_bytes: int, *, whole_only: bool = False) -> list[Waiting]:
         """Give up what is beyond a budget: the oldest whole segments first, then the oldest parts."""

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from necroscope.errors import StoreError, UsageError
 from necroscope.fleet.place.place import Place
+from necroscope.recording.durable import make_folders
 from necroscope.recording.quantities import parse_size
 
 LIMIT_BYTES = 8 << 30  # some months of 5,000 hosts
@@ -97,7 +98,7 @@ def default_cache() -> Cache:
 
 def fetch_checked(place: Place, one: Wanted, path: Path) -> None:
     """Fetch an object to a path, where it is only when its bytes are what they should be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.parent)
     with tempfile.TemporaryDirectory(prefix=MAKING, dir=path.parent) as folder:
         made = Path(folder) / "fetched"
         if not place.fetch(one.name, made):

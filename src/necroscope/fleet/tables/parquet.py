@@ -8,15 +8,18 @@ differences and only names have dictionaries. zstd 9 would take twice the time f
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from necroscope.errors import StoreError
 from necroscope.fleet.tables.columns import ORDER, TABLES
 
+ROWS_AT_ONCE = 1 << 16
 ROWS_A_GROUP = 1 << 18  # DuckDB's cores share the work by groups
 DICTIONARY_BYTES = 1 << 24  # the writer's own limit gives up dictionaries in fleets beyond 15,000 hosts
 COMPRESSION_LEVEL = 3
@@ -51,6 +54,16 @@ def decoded(table: str, content: bytes, columns: Sequence[str] | None = None) ->
     names = [field.name for field in TABLES[table] if pa.types.is_dictionary(field.type)]
     rows = pq.read_table(pa.BufferReader(content), columns=columns, read_dictionary=names)
     return conformed(table, rows) if columns is None else rows
+
+
+def batches(path: Path, columns: Sequence[str], dictionaries: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file in pieces. Raises StoreError if it is damaged."""
+    try:
+        file = pq.ParquetFile(path, read_dictionary=[*dictionaries])
+        yield from file.iter_batches(ROWS_AT_ONCE, columns=[*columns])
+    except (pa.ArrowException, OSError) as error:  # what cannot be decompressed is an OSError
+        hint = "a file in the cache may be removed: it is fetched again; one in the bucket has to be restored"
+        raise StoreError(f"{path} is damaged: {error}", hint=hint) from error
 
 
 def conformed(table: str, rows: pa.Table) -> pa.Table:

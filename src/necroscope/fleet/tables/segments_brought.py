@@ -32,6 +32,7 @@ from necroscope.fleet.tables.cache import (
 )
 from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import LATEST_US, FleetTables
+from necroscope.recording.durable import make_folders, write_durably
 from necroscope.recording.store import DESCRIPTION, safe_name
 
 BROUGHT = ".brought"
@@ -69,11 +70,11 @@ def bring_files(
             os.utime(mark)
         return folder
     with told(store_root):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        mark.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(folder.parent)
+        make_folders(mark.parent)
         with tempfile.TemporaryDirectory(prefix=MAKING, dir=folder.parent) as made:
             _fetch(place, host, files, Path(made) / segment)
-            mark.write_text(str(size))
+            write_durably(mark, str(size).encode())
             with suppress(OSError):
                 folder.rename(Path(made) / "before")
             with suppress(OSError):  # another process was faster

@@ -1,0 +1,62 @@
+"""Regular files that somebody else may have planted: never a link, a pipe or a device, and never too large.
+
+A pipe would hold us up for ever, a device may act when it is opened, a link leads where its maker wants, and
+a sparse file of terabytes fills the memory of whoever reads all of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Collection
+from pathlib import Path
+
+STDIN = Path("/dev/stdin")
+FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+STEP_BYTES = 1 << 20
+
+
+def open_plain(path: Path | str, *, dir_fd: int | None = None, owners: Collection[int] | None = None) -> int:
+    """Open a regular file, of one of these owners if given, and return its descriptor. Raises OSError."""
+    descriptor = os.open(path, FLAGS, dir_fd=dir_fd)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if owners is not None and status.st_uid not in owners:
+            raise OSError(errno.EPERM, f"belongs to uid {status.st_uid}", str(path))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_plain(
+    path: Path | str, most_bytes: int, *, dir_fd: int | None = None, owners: Collection[int] | None = None
+) -> bytes:
+    """Return what is in a regular file. Raises OSError, also if there is more than `most_bytes`."""
+    return _read(open_plain(path, dir_fd=dir_fd, owners=owners), path, most_bytes)
+
+
+def read_named(path: Path, most_bytes: int) -> bytes:
+    """Return what is in a file that the command line names, or in what is piped in (/dev/stdin).
+
+    Links are followed, since whoever names a file may choose it. Raises OSError as `read_plain` does.
+    """
+    descriptor = os.dup(0) if path == STDIN else open_plain(path.resolve())
+    return _read(descriptor, path, most_bytes)
+
+
+def _read(descriptor: int, path: Path | str, most_bytes: int) -> bytes:
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        chunks: list[bytes] = []
+        left = most_bytes + 1
+        while left and (chunk := file.read(min(left, STEP_BYTES))):
+            chunks.append(chunk)
+            left -= len(chunk)
+    if not left:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes:,} bytes", str(path))
+    return b"".join(chunks)
