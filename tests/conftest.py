@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 from lab.machines.tracefs import tracefs_mounted
-from tests.tiers import ALONE, SMOKE_FILE, file_of, is_real, lane_of
+from tests.tiers import ALONE, SMOKE_FILE, file_of, is_real, lane_of, machine_shared
 
 # The recorded machines have links that lead in circles, as every /sys has.
 collect_ignore = ["hosts"]
@@ -31,6 +31,13 @@ def pytest_configure(config: pytest.Config) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _machine_shared_with_other_clones(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Wait for tests in other clones that would disturb these, or be disturbed."""
+    with machine_shared(file_of(request.node.nodeid)):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -8,16 +8,22 @@
 Tests of one lane run one after the other; lanes run at the same time. The tests of a file are a lane, because
 they share what is costly to make. Tests that count or purge the memory cgroups of the whole machine see what
 others of this kind do, and form one lane. What judges the whole machine, or what a load from outside would
-spoil, runs alone (ALONE).
+spoil, runs alone (ALONE). Locks keep all of this true when somebody tests in another clone at the same time.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from pathlib import Path
 
 REAL_FOLDERS = ("tests/real/",)
 REAL_FILES = {
     "tests/deploy/test_systemd_unit.py",
+    "tests/deploy/test_user_of_the_pod.py",
     "tests/fleet/ship/test_recorder_ships.py",
     "tests/kubernetes/test_npd_program.py",
     "tests/lab/running/test_interruptions.py",
@@ -45,6 +51,13 @@ REAL_FILES = {
     "tests/profiles/test_import_text.py",
     "tests/profiles/test_known_work.py",
     "tests/remedies/test_purge_zombies.py",
+    "tests/security/test_connections.py",
+    "tests/security/test_kernel_log.py",
+    "tests/security/test_liveness.py",
+    "tests/security/test_sandbox.py",
+    "tests/security/test_sealing_child.py",
+    "tests/security/test_symbol_files.py",
+    "tests/security/test_unprivileged_fixes.py",
     "tests/sources/test_page_owners.py",
     "tests/sources/test_zombie_holders.py",
     "tests/web/test_live.py",
@@ -67,6 +80,7 @@ ZOMBIES = {
     "tests/real/test_clean_before_removal.py",
     "tests/real/test_fix_choice.py",
     "tests/real/test_ledger.py",
+    "tests/real/test_nothing_changes.py",
     "tests/real/test_purge.py",
     "tests/real/test_verify.py",
     "tests/real/test_zombies.py",
@@ -83,6 +97,7 @@ ALONE = {
     "tests/lab/running/test_run.py": "the machine is compared with what it was before",
     "tests/lab/running/test_stage.py": "the machine is compared with what it was before",
     "tests/lab/test_incidents.py": "what others free gets into the functions that a walk is seen in",
+    "tests/lab/test_kubelets.py": "compares times",
     "tests/lab/test_pinterest_pings.py": "compares times",
     "tests/lab/test_scenarios.py": "load of others is the cause that is then diagnosed",
     "tests/lab/training/test_job.py": "a job is late under load; all processes of Ray are counted",
@@ -97,6 +112,7 @@ ALONE = {
     "tests/real/test_recorder_clock.py": "sets the wall clock of the machine",
     "tests/real/test_recorder_gaps.py": "fills all cores",
     "tests/real/test_recorder_kills.py": "fills all cores",
+    "tests/security/test_connections.py": "compares times",
     "tests/server/test_slow_requests.py": "compares times",
 }
 GUESTS = {  # a guest is a machine of its own, so each test is a lane
@@ -128,3 +144,26 @@ def lane_of(nodeid: str) -> str:
     if file in GUESTS:
         return nodeid
     return "zombies" if file in ZOMBIES else file
+
+
+@contextmanager
+def machine_shared(file: str) -> Iterator[None]:
+    """Keep tests in other clones and those of a file from disturbing each other."""
+    with ExitStack() as stack:
+        if os.geteuid() == 0:  # nobody else can touch the machine
+            if file in ALONE or is_real(file):
+                stack.enter_context(_locked("machine", fcntl.LOCK_EX if file in ALONE else fcntl.LOCK_SH))
+            if file in ZOMBIES:
+                stack.enter_context(_locked("zombies", fcntl.LOCK_EX))
+        yield
+
+
+@contextmanager
+def _locked(name: str, how: int) -> Iterator[None]:
+    path = Path(f"/run/necroscope-tests-{name}.lock")
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)

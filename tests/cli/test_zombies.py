@@ -179,7 +179,7 @@ def test_where_a_recorder_runs_its_ledger_is_read(document: Document, tmp_path: 
     anchor = anchor_at(moments[0].time_ns, time.time_ns() - now_ns)
     open_segment(tmp_path, moments, anchor=anchor, boot_id=labels.boot_id, host=labels.hostname)
     began = time.monotonic()
-    done = document("zombies", "--store", tmp_path)
+    done = document("zombies", "--store", tmp_path, exit_code=None)
     assert time.monotonic() - began < 3, "it does not look for ten seconds"
     assert done["ledger"]["zombies"] == 120
     assert done["ledger"]["seconds"] == pytest.approx(3600, abs=1)
@@ -195,7 +195,7 @@ def test_a_recorder_that_was_killed_is_not_believed(document: Document, tmp_path
     old = [Moment(now_ns + second * SECOND_NS, one.readings, one.cost_ns) for second in range(-60, -40)]
     anchor = anchor_at(old[0].time_ns, time.time_ns() - now_ns)
     open_segment(tmp_path, old, anchor=anchor, boot_id=labels.boot_id, host=labels.hostname)
-    body = document("zombies", "-d", "1s", "--store", tmp_path)
+    body = document("zombies", "-d", "1s", "--store", tmp_path, exit_code=None)
     assert body["ledger"] is None or body["ledger"]["zombies"] != 120
 
 

@@ -21,7 +21,10 @@ HARMLESS: dict[str, dict[str, str]] = {
         r"\d+<anon_inode:\[perf_event\]>.*": "perf's own events",
     },
     "clock_adjtime": {r".*\{modes=0, .*": "reads whether somebody keeps the clock right"},
-    "prlimit64": {r"\d+, \w+, NULL, .*": "reads a limit"},
+    "prlimit64": {
+        r"\d+, \w+, NULL, .*": "reads a limit",
+        r"0, RLIMIT_DATA, \{.*": "how much memory a child of ours may take",
+    },
     "bpf": {r"BPF_(PROG|MAP|BTF|LINK)_GET_.*": "perf reads which programs there are"},
     "setpriority": {r"PRIO_PROCESS, 0, .*": "how nice we are ourselves"},
     "sched_setaffinity": {r"0, .*": "where we run ourselves"},
