@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from necroscope.cli.explain import action_pages
@@ -22,6 +23,16 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src/necroscope"
 STAGES = ["model", "sources", "recording", "profiles", "findings", "diagnosis", "audit", "remedies"]
 FILES = sorted(SRC.rglob("*.py"))
+# They write what systemd or a script has as words, for parsers of ours. Nobody pastes that.
+QUOTING_FOR_PARSERS = ("sources/systemd/unit_details.py", "sources/systemd/failed_steps.py")
+# A text that ends in a command, before a name is put behind it: `systemctl stop {unit}`, `echo 1 >{file}`.
+PROGRAMS = (
+    "systemctl|journalctl|kubectl|ethtool|fuser|ipcrm|ipcs|ps|perf|rm|ln|mkdir|kill|echo|cat|umount|mount|mv|cp"
+    "|chmod|chown"
+)
+BEGUN_COMMAND = re.compile(
+    rf"(^|[\s`(;&|])({PROGRAMS}|necroscope ({'|'.join(VERBS)}))( (?!calls )[^\s`;()]*[^\s`;():,])* >?$"
+)
 NO_NAMES = {"utils", "helpers", "common", "misc", "manager", "base"}
 
 
@@ -61,6 +72,20 @@ def test_only_main_prints_and_exits() -> None:
         if path.name != "main.py" and forbidden & {ast.unparse(call.func) for call in calls}:
             wrong.append(path)
     assert wrong == []
+
+
+def test_commands_to_paste_are_put_together_in_one_place() -> None:
+    quoting = {path for path in FILES if re.search(r"\bshlex\.(quote|join)\b", path.read_text())}
+    assert quoting == {SRC / path for path in QUOTING_FOR_PARSERS}
+    wrong = []
+    for path in FILES:
+        for text in (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.JoinedStr)):
+            parts = (
+                (words, value) for words, value in pairwise(text.values) if isinstance(words, ast.Constant)
+            )
+            if any(BEGUN_COMMAND.search(str(words.value)) for words, _ in parts):
+                wrong.append(f"{path.relative_to(SRC)}: {ast.unparse(text)}")
+    assert wrong == [], "model/shell_command.py quotes, whatever the name is"
 
 
 def test_every_source_says_what_it_reads_needs_and_costs() -> None:

@@ -45,7 +45,7 @@ def test_it_is_the_machine_that_was_asked_for_and_only_its_output_comes_back(
     """One boot for all of it: that is what takes the time."""
     guest = boot(*machine)
     script = f"""
-    echo lost >{__file__} && cat {__file__}
+    echo lost >'{__file__}' && cat '{__file__}'
     cat /proc/1/mounts /proc/interrupts
     exec '{sys.executable}' -c {shlex.quote(PYTHON)}
     """
