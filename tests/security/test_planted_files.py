@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.cli.main import main
+from necroscope.cli.output_file import write_output
 from necroscope.recording.durable import write_durably
 from tests.stored import open_segment, seconds_of
 from tests.unprivileged import NOBODY
@@ -72,14 +73,19 @@ def test_an_output_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path, secr
     assert secret.read_text() == SECRET
 
 
-def test_an_output_to_a_device_does_not_replace_it(tmp_path: Path) -> None:
-    (tmp_path / "pipe").symlink_to("/dev/stderr")
-    done = run("rules", "npd", "--json")
-    assert done.returncode == 0
-    from necroscope.cli.output_file import write_output
-
+def test_an_output_to_a_device_does_not_replace_it() -> None:
     write_output(Path("/dev/null"), b"x", force=True)
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    assert stat.S_ISCHR(Path("/dev/null").lstat().st_mode)
+
+
+def test_an_output_to_stdout_does_not_replace_its_link(tmp_path: Path) -> None:
+    code = "from pathlib import Path; from necroscope.cli.output_file import write_output as w; "
+    code += "w(Path('/dev/stdout'), b'ours', force=True)"
+    before = Path("/dev/stdout").readlink()
+    with (tmp_path / "redirected").open("wb") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True, timeout=60)
+    assert Path("/dev/stdout").readlink() == before
+    assert (tmp_path / "redirected").read_bytes() == b"ours"
 
 
 def pipe(path: Path) -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 from pathlib import Path
 
 from necroscope.errors import UsageError
 from necroscope.recording.durable import write_durably, write_new
+
+# Only root makes names there: /dev/stdout is a link, which must be followed and never replaced.
+OF_OURS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
 
 
 def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
@@ -26,8 +31,8 @@ def write_output(path: Path, data: bytes, *, force: bool) -> None:
     try:
         if not force:
             write_new(path, data)
-        elif path.exists() and not path.is_file():  # /dev/stdout, a named pipe
-            with path.open("wb") as file:
+        elif path.parent in OF_OURS or _is_special(path):
+            with os.fdopen(os.open(path, os.O_WRONLY | _no_links(path)), "wb") as file:
                 file.write(data)
         else:
             write_durably(path, data, mode=None)
@@ -35,3 +40,16 @@ def write_output(path: Path, data: bytes, *, force: bool) -> None:
         raise UsageError(f"{path} exists", hint="-f overwrites it") from error
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def _is_special(path: Path) -> bool:
+    """Whether there is a pipe, a device or a socket, and not a link to one."""
+    try:
+        return not (stat.S_ISREG(mode := path.lstat().st_mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+    except OSError:
+        return False
+
+
+def _no_links(path: Path) -> int:
+    """Return what keeps a link from being followed that was laid since we looked; nobody can in /dev."""
+    return 0 if path.parent in OF_OURS else os.O_NOFOLLOW

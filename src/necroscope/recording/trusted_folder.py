@@ -106,7 +106,7 @@ def _below(root: Path, path: Path) -> Iterator[Path]:
 
 def _refuse_others(place: Path, status: os.stat_result, owners: Collection[int] = ()) -> None:
     if status.st_uid not in (0, os.geteuid(), *owners):
-        what = f"{place} belongs to {_name_of(status.st_uid)}, who could replace what is in it"
+        what = f"{place} belongs to {name_of_user(status.st_uid)}, who could replace what is in it"
         raise UntrustedFolderError(
             what, hint="use a folder that only root can change, or run it as that user"
         )
@@ -119,7 +119,7 @@ def _refuse_others(place: Path, status: os.stat_result, owners: Collection[int] 
 
 def _refuse_not_private(place: Path, status: os.stat_result, owners: Collection[int]) -> None:
     if status.st_uid not in owners:
-        what = f"{place} belongs to {_name_of(status.st_uid)}, and not to {_name_of(os.geteuid())}"
+        what = f"{place} belongs to {name_of_user(status.st_uid)}, and not to {name_of_user(os.geteuid())}"
         raise UntrustedFolderError(what, hint="its owner may have changed what is in it: move it away")
     if (mode := stat.S_IMODE(status.st_mode)) != PRIVATE_MODE:
         what = f"others may enter {place}, or could (mode {mode:04o})"
@@ -127,7 +127,8 @@ def _refuse_not_private(place: Path, status: os.stat_result, owners: Collection[
         raise UntrustedFolderError(what, hint=hint)
 
 
-def _name_of(uid: int) -> str:
+def name_of_user(uid: int) -> str:
+    """Return the name of a user, or the number if it has none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from necroscope.recording.trusted_folder import name_of_user
 
 NOBODY = "4294967295"  # the login uid of what no login started
 
@@ -37,7 +38,7 @@ def who_am_i() -> Who:
     uid = os.geteuid()
     return Who(
         uid=uid,
-        name=_name_of(uid),
+        name=name_of_user(uid),
         sudo_user=os.environ.get("SUDO_USER", ""),
         login_name=_login_name(),
         terminal=next(_terminals(), ""),
@@ -45,19 +46,12 @@ def who_am_i() -> Who:
     )
 
 
-def _name_of(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
-
-
 def _login_name() -> str:
     try:
         text = Path("/proc/self/loginuid").read_text().strip()
     except OSError:  # a kernel without audit
         return ""
-    return "" if text in ("", NOBODY) else _name_of(int(text))
+    return "" if text in ("", NOBODY) else name_of_user(int(text))
 
 
 def _terminals() -> Iterator[str]:
