@@ -8,6 +8,10 @@ export PATH := $(CURDIR)/.venv/bin:$(HOME)/.cargo/bin:$(PATH)
 
 # Steps that do not depend on each other run at the same time: some wait for the network, some use every CPU.
 MAKEFLAGS += --jobs=4
+# Goals do: `make clean test` must not clean while it builds.
+ifneq ($(words $(MAKECMDGOALS)),1)
+.NOTPARALLEL:
+endif
 STEP := scripts/step
 NATIVE := Cargo.toml Cargo.lock $(shell find native -name '*.rs' -o -name Cargo.toml)
 
@@ -124,7 +128,7 @@ test: .venv/packages-dev $(STATIC) rust-tests page-tests test-programs ## all th
 
 .PHONY: test-real
 test-real: .venv/packages-dev $(STATIC) .venv/native test-programs ## all other tests that touch this machine (root)
-	@$(STEP) "tests against another reader of perf.data" cargo test --quiet --release -p necroscope-oracle
+	@$(STEP) "tests against another reader of perf.data" cargo test --quiet --release --locked -p necroscope-oracle
 	@scripts/run-tests real $(PYTEST)
 
 .PHONY: test-servers

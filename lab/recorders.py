@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.running.processes import END_WITH_PARENT
 from necroscope.recording.store import Store, StoredSegment
 from necroscope.recording.stretch import read_moments
 from necroscope.sources.cores import CORES
@@ -112,15 +113,16 @@ class Recorder:
 
 @contextmanager
 def recorder(store: Path, *words: str, wrapper: tuple[str, ...] = ()) -> Iterator[Recorder]:
-    """Start a recorder behind a wrapper that becomes it; it and its children are gone in the end.
+    """Start a recorder through a wrapper that execs it; it and its children have ended when this returns.
 
-    It has a session of its own: a Ctrl-C is for us, who then end it.
+    It has a session of its own: a Ctrl-C is for us, who then end it. If we are killed, so is it.
     """
     store.parent.mkdir(parents=True, exist_ok=True)
     number = len(list(store.parent.glob("stderr.*")))
     notes, output = store.parent / f"stderr.{number}", store.parent / f"stdout.{number}"
     mark = uuid.uuid4().hex
-    command = [*wrapper, str(PROGRAM), "record", "--json", "--store", str(store), *words]
+    end_with_parent = END_WITH_PARENT if shutil.which(END_WITH_PARENT[0]) else ()
+    command = [*wrapper, *end_with_parent, str(PROGRAM), "record", "--json", "--store", str(store), *words]
     with notes.open("wb") as stderr, output.open("wb") as stdout:
         process = subprocess.Popen(
             command,

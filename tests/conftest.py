@@ -12,11 +12,13 @@ import hypothesis
 import pytest
 
 from lab.machines.tracefs import tracefs_mounted
-from tests.tiers import ALONE, SMOKE_FILE, file_of, is_real, lane_of, machine_shared
+from tests.machine_locks import machine_shared
+from tests.tiers import ALONE, SMOKE_FILE, file_of, lane_of, touches_machine
 
 # The recorded machines have links that lead in circles, as every /sys has.
 collect_ignore = ["hosts"]
 _mounts = ExitStack()
+_files_with_servers: set[str] = set()
 
 # The same examples in every run: what fails, fails again. `--hypothesis-profile=default` looks for new ones.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -24,10 +26,13 @@ hypothesis.settings.load_profile("same")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let programs that tests start obey Ctrl-C and a closed terminal, also if we run behind nohup or `&`.
+    """Let programs that tests start obey Ctrl-C and a closed terminal, even under nohup or with `&`.
 
-    They would inherit that a signal is ignored, but not that a handler does nothing.
+    They would inherit that a signal is ignored, but not that a handler does nothing. The process that hands
+    out the tests starts only workers, and these must go on ignoring the signal.
     """
+    if not _is_worker(config) and config.getoption("numprocesses", None):
+        return
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
@@ -36,13 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def _machine_shared_with_other_clones(request: pytest.FixtureRequest) -> Iterator[None]:
     """Wait for tests in other clones that would disturb these, or be disturbed."""
-    with machine_shared(file_of(request.node.nodeid)):
+    file = file_of(request.node.nodeid)
+    with machine_shared(file, has_servers=file in _files_with_servers):
         yield
 
 
 @pytest.fixture(autouse=True)
 def _images_are_held_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What tests leave of fixes of images is not left in the /run of this machine."""
+    """Keep locks and records of fixed images out of this machine's /run."""
     folder = tmp_path_factory.getbasetemp() / "run"
     folder.mkdir(exist_ok=True)
     # Not by `monkeypatch`: it would be made before the fixtures of the test, and end after them.
@@ -52,26 +58,26 @@ def _images_are_held_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(autouse=True)
 def _as_nice_as_before() -> Iterator[None]:
-    """Sealing lowers the priority of its process; here that is the process of all tests to come."""
+    """Restore the priority of this process, which sealing lowers."""
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     yield
-    with suppress(PermissionError):  # only root may take it back
+    with suppress(PermissionError):  # only root may raise it again
         os.setpriority(os.PRIO_PROCESS, 0, nice)
 
 
 def _is_worker(config: pytest.Config) -> bool:
-    """Whether this is one of several workers, and not the process that hands out the tests."""
+    """Return whether this is one of several workers, not the process that hands out the tests."""
     return hasattr(config, "workerinput")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before the tests are collected: some are skipped where there is no tracefs."""
-    if not _is_worker(session.config):  # none may end what others use
+    """Mount tracefs before tests are collected: some are skipped if it is missing."""
+    if not _is_worker(session.config):
         _mounts.enter_context(tracefs_mounted())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """What was mounted is taken back."""
+    """Unmount it, unless tests in another clone use it."""
     _mounts.close()
 
 
@@ -79,12 +85,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark what touches the machine, and what needs it for itself."""
     for item in items:
         file = file_of(item.nodeid)
-        if is_real(file):
+        if touches_machine(file):
             item.add_marker(pytest.mark.real)
         if file in ALONE:
             item.add_marker(pytest.mark.alone)
     if _is_worker(config):  # one begins with the longest lane
         items.sort(key=lambda item: lane_of(item.nodeid) not in ("zombies", SMOKE_FILE))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note which files have tests that need guests, servers or time."""
+    _files_with_servers.update(
+        file_of(item.nodeid) for item in session.items if item.get_closest_marker("servers")
+    )
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -96,7 +109,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Several workers: each lane is one's, from its first test to its last."""
+    """Give each lane to one worker."""
     from xdist.scheduler import LoadScopeScheduling
 
     scheduler = LoadScopeScheduling(config, log)

@@ -65,7 +65,7 @@ def unit(**changes: Any) -> AuditedUnit:
 
 
 def agent(*met: bool | None) -> Agent:
-    """A known agent, each of whose needs is met, not met, or cannot be told."""
+    """A known agent, each of whose needs is met, not met, or unknown."""
     needs = tuple(
         Need(f"a thing {number}", one, f"/etc/agent/{number}") for number, one in enumerate(met, start=1)
     )

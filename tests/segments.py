@@ -54,7 +54,7 @@ def evidence(finding: Finding) -> dict[str, Any]:
 
 
 def core_seconds(*cores: Sequence[str]) -> list[Cores]:
-    """Counters of cores that spend each second as told: "system", "user", "idle", or "system=60,user=40"."""
+    """Counters of cores that spend each second as given: "system", "user", "idle", or "system=60,user=40"."""
     totals = [
         dict.fromkeys(("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"), 0)
         for _ in cores

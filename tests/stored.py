@@ -35,7 +35,7 @@ BOOT_ID = "5c1f5f0e-0000-4000-8000-000000000001"
 
 
 def seconds_of(*cores: Sequence[str]) -> list[Moment]:
-    """One moment a second, of cores that spend each second as told; the first one is at UTC_NS."""
+    """One moment a second, of cores that spend each second as given; the first one is at UTC_NS."""
     return list(segment_of({CORES: core_seconds(*cores)}).moments)
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.tiers import ALONE, GUESTS, REAL_FILES, SMOKE_FILE, ZOMBIES, is_real, lane_of
+from tests.tiers import ALONE, GUESTS, REAL_FILES, SMOKE_FILE, ZOMBIES, lane_of, touches_machine
 
 ROOT = Path(__file__).parents[1]
 # What makes real faults or starts real machines; what only describes them is not meant.
 TOUCHES = re.compile(
     r"^(?:from|import) "
-    r"(?:lab\.(?:faults|recorders|machines\.nspawn|training\.(?:cluster|network))|tests\.real\.recorders)\b",
+    r"(?:lab\.(?:faults|recorders|machines\.nspawn|training\.(?:cluster|network))|tests\.real\.recorders"
+    r"|lab import .*\b(?:faults|recorders))\b",
     re.MULTILINE,
+)
+COUNTS_ZOMBIES = re.compile(
+    r"\b(?:tracked|leaked)\(\)|^from lab\.faults\.zombies import .*\bzombies\b", re.MULTILINE
 )
 ONLY_COMPUTES = {  # with the reason
     "tests/lab/test_kernels_scenario.py": "what is not marked long judges written answers",
@@ -49,9 +54,29 @@ def test_what_touches_the_machine_is_not_among_what_only_computes() -> None:
     wrong = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         file, text = str(path.relative_to(ROOT)), path.read_text()
-        is_slow = re.search(
-            r"^pytestmark = .*?pytest\.mark\.(servers|long)\b", text, re.MULTILINE | re.DOTALL
-        )
-        if TOUCHES.search(text) and not (is_real(file) or is_slow or file in {SMOKE_FILE, *ONLY_COMPUTES}):
+        if TOUCHES.search(text) and not (
+            touches_machine(file)
+            or is_marked(text, "servers", "long")
+            or file in {SMOKE_FILE, *ONLY_COMPUTES}
+        ):
             wrong.append(file)
     assert wrong == [], "list them in tests/tiers.py"
+
+
+def test_what_counts_or_makes_zombies_of_the_whole_machine_is_in_their_lane() -> None:
+    wrong = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        file, text = str(path.relative_to(ROOT)), path.read_text()
+        if COUNTS_ZOMBIES.search(text) and file not in {*ZOMBIES, *GUESTS, *ALONE}:
+            wrong.append(file)
+    assert wrong == [], "list them in tests/tiers.py"
+
+
+def is_marked(text: str, *names: str) -> bool:
+    """Return whether a file's `pytestmark` has one of some marks: all of its tests do, then."""
+    values = [
+        ast.unparse(node.value)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and "pytestmark" in map(ast.unparse, node.targets)
+    ]
+    return any(f"pytest.mark.{name}" in value for value in values for name in names)

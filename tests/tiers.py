@@ -8,17 +8,13 @@
 Tests of one lane run one after the other; lanes run at the same time. The tests of a file are a lane, because
 they share what is costly to make. Tests that count or purge the memory cgroups of the whole machine see what
 others of this kind do, and form one lane. What judges the whole machine, or what a load from outside would
-spoil, runs alone (ALONE). Locks keep all of this true when somebody tests in another clone at the same time.
+spoil, runs alone (ALONE). machine_locks.py keeps all of
+this true if somebody tests in another clone meanwhile.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from functools import cache
-from pathlib import Path
 
 REAL_FOLDERS = ("tests/real/",)
 REAL_FILES = {
@@ -65,8 +61,9 @@ REAL_FILES = {
 # One test of each real subsystem, so that `make test` notices when one is broken. The page in a browser is
 # not here: the tests of tests/web only compute.
 SMOKE_FILE = "tests/real/test_smoke.py"
-# Files that count or purge the memory cgroups of the whole machine.
+# Files that count, make or purge memory cgroups of the whole machine.
 ZOMBIES = {
+    SMOKE_FILE,
     "tests/kubernetes/test_npd_program.py",
     "tests/kubernetes/test_npd_real.py",
     "tests/kubernetes/test_recorder_in_a_cluster.py",
@@ -78,9 +75,12 @@ ZOMBIES = {
     "tests/lab/test_undo_of_faults.py",
     "tests/real/test_alerts.py",
     "tests/real/test_clean_before_removal.py",
+    "tests/real/test_dashboard.py",
+    "tests/real/test_fix.py",
     "tests/real/test_fix_choice.py",
     "tests/real/test_ledger.py",
     "tests/real/test_nothing_changes.py",
+    "tests/real/test_other_root.py",
     "tests/real/test_purge.py",
     "tests/real/test_verify.py",
     "tests/real/test_zombies.py",
@@ -97,23 +97,24 @@ ALONE = {
     "tests/lab/running/test_run.py": "the machine is compared with what it was before",
     "tests/lab/running/test_stage.py": "the machine is compared with what it was before",
     "tests/lab/test_incidents.py": "what others free gets into the functions that a walk is seen in",
-    "tests/lab/test_kubelets.py": "compares times",
-    "tests/lab/test_pinterest_pings.py": "compares times",
+    "tests/lab/test_kubelets.py": "load of others changes the times that it compares",
+    "tests/lab/test_pinterest_pings.py": "load of others changes the times that it compares",
     "tests/lab/test_scenarios.py": "load of others is the cause that is then diagnosed",
-    "tests/lab/training/test_job.py": "a job is late under load; all processes of Ray are counted",
     "tests/lab/test_two_zones.py": "the machine is compared with what it was before",
-    "tests/profiles/test_import_text.py": "perf 6.1 aborts on some of what others start and end",
+    "tests/lab/training/test_job.py": "a job is late under load; all processes of Ray are counted",
+    "tests/lab/training/test_network.py": "load changes its times; all network namespaces are counted",
     "tests/profiles/test_against_perf_script.py": "perf 6.1 aborts on some of what others start and end",
-    "tests/lab/training/test_network.py": "compares times; all network namespaces are counted",
-    "tests/real/test_cores.py": "a core that others fill is not this test's",
+    "tests/profiles/test_import_text.py": "perf 6.1 aborts on some of what others start and end",
+    "tests/real/test_cores.py": "a CPU that others fill is not this test's",
     "tests/real/test_culprit_recordings.py": "whatever others do stands out",
-    "tests/real/test_ledger.py": "compares its counts with those of the whole kernel",
     "tests/real/test_diagnose.py": "load of others is the cause that is then diagnosed",
+    "tests/real/test_ledger.py": "compares its counts with those of the whole kernel",
     "tests/real/test_recorder_clock.py": "sets the wall clock of the machine",
-    "tests/real/test_recorder_gaps.py": "fills all cores",
-    "tests/real/test_recorder_kills.py": "fills all cores",
-    "tests/security/test_connections.py": "compares times",
-    "tests/server/test_slow_requests.py": "compares times",
+    "tests/real/test_recorder_flight.py": "any event in the kernel log makes it write",
+    "tests/real/test_recorder_gaps.py": "fills all CPUs",
+    "tests/real/test_recorder_kills.py": "fills all CPUs",
+    "tests/security/test_connections.py": "load of others changes the times that it compares",
+    "tests/server/test_slow_requests.py": "load of others changes the times that it compares",
 }
 GUESTS = {  # a guest is a machine of its own, so each test is a lane
     "tests/kubernetes/test_npd_in_guests.py",
@@ -133,8 +134,8 @@ def file_of(nodeid: str) -> str:
 
 
 @cache
-def is_real(file: str) -> bool:
-    """Whether the tests of a file touch this machine."""
+def touches_machine(file: str) -> bool:
+    """Return whether all tests of a file touch this machine."""
     return (file.startswith(REAL_FOLDERS) and file != SMOKE_FILE) or file in REAL_FILES
 
 
@@ -144,26 +145,3 @@ def lane_of(nodeid: str) -> str:
     if file in GUESTS:
         return nodeid
     return "zombies" if file in ZOMBIES else file
-
-
-@contextmanager
-def machine_shared(file: str) -> Iterator[None]:
-    """Keep tests in other clones and those of a file from disturbing each other."""
-    with ExitStack() as stack:
-        if os.geteuid() == 0:  # nobody else can touch the machine
-            if file in ALONE or is_real(file):
-                stack.enter_context(_locked("machine", fcntl.LOCK_EX if file in ALONE else fcntl.LOCK_SH))
-            if file in ZOMBIES:
-                stack.enter_context(_locked("zombies", fcntl.LOCK_EX))
-        yield
-
-
-@contextmanager
-def _locked(name: str, how: int) -> Iterator[None]:
-    path = Path(f"/run/necroscope-tests-{name}.lock")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, how)
-        yield
-    finally:
-        os.close(descriptor)

@@ -33,7 +33,7 @@ from typing import Any
 
 from lab.faults.crash_loops import leaked, wait_until_freed
 from lab.faults.zombies import HIERARCHY, why_not, zombies
-from lab.machines.nspawn import END_WITH_PARENT
+from lab.running.processes import END_WITH_PARENT
 
 __all__ = [
     "COMM",

@@ -37,19 +37,6 @@ def in_use() -> int:
     return sum(1 for _ in os.walk(HIERARCHY))
 
 
-def settled_zombies(seconds: float = 20) -> int:
-    """Return how many zombies there are, once the kernel has freed what others let go before."""
-    deadline = time.monotonic() + seconds
-    now = tracked() - in_use()
-    while time.monotonic() < deadline:
-        before = now
-        time.sleep(0.5)
-        now = tracked() - in_use()
-        if now == before:
-            break
-    return now
-
-
 @contextmanager
 def zombies(count: int, where: str = "/dev/shm") -> Iterator[None]:
     """Leak so many memory cgroups, held by files in a folder, and purge them at the end."""

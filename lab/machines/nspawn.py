@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 
 from lab.machines.whole_machine import ALL_CONTROLLERS, SEE_MACHINE, WHOLE_MACHINE
-from lab.running.processes import mark_environment
+from lab.running.processes import END_WITH_PARENT, mark_environment
 
 CGROUPS = Path("/sys/fs/cgroup")
 SYSTEMD = "/usr/lib/systemd/systemd"
@@ -44,9 +44,9 @@ mkdir /run/upper /run/work /run/root
 mount -n -t overlay -o lowerdir=/,upperdir=/run/upper,workdir=/run/work lab /run/root
 """
 
-# A killed nspawn leaves its container running, and a killed Python its nspawn. With this neither does, if the
-# parent still lived when it was set: BEGIN asks for our pid, and INIT writes to nspawn's end of the console.
-END_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
+# A killed nspawn leaves its container running, and a killed Python its nspawn. With END_WITH_PARENT neither
+# does, if the parent still lived when it was set: BEGIN asks for our pid, and INIT writes to nspawn's end of
+# the console.
 BEGIN = '[ "$PPID" = "$PARENT" ] || exit\n' + LAYERS
 BECOME_NSPAWN = 'cp -r "$0" /run/upper/etc; exec "$@"'
 

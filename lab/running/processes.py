@@ -16,6 +16,7 @@ from pathlib import Path
 
 MARK = "NECROSCOPE_LAB_RUN"
 KTHREADD = 2
+END_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")  # in front of a command: it is killed when we are
 DEAD = "Z"  # and nobody has waited for it
 LAB_NAME = re.compile(r"(?:necroscope|lab)-[\w.-]+")
 

@@ -224,8 +224,9 @@ def test_watch_for_machines_is_one_object_a_line(necroscope: Run, tmp_path: Path
 
 @needs_memory
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    command = f"'{PROGRAM}' zombies --watch --store {tmp_path} | head -1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False)
+    script = '"$0" zombies --watch --store "$1" | head -1; exit ${PIPESTATUS[0]}'
+    command = ["bash", "-c", script, str(PROGRAM), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (141, "")
 
 

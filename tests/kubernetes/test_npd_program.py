@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from lab.faults.zombies import HIERARCHY, settled_zombies, why_not, zombies
+from lab.faults.zombies import HIERARCHY, in_use, tracked, why_not, zombies
 from necroscope.kubernetes import npd
 
 PROGRAM = Path(str(files("necroscope.kubernetes"))) / "programs" / npd.PROGRAM
@@ -33,6 +34,17 @@ def run(*words: str, shell: list[str], env: Mapping[str, str] | None = None) -> 
     return done.returncode, done.stdout.strip()
 
 
+def settled_zombies() -> int:
+    """Return how many zombies there are, once the kernel has freed what others released before."""
+    now = -1
+    for _ in range(40):
+        before, now = now, tracked() - in_use()
+        if now == before:
+            return now
+        time.sleep(0.5)
+    raise TimeoutError("the number of zombies changes all the time")
+
+
 @with_cgroups
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: shell[0])
 def test_real_zombies_are_counted(shell: list[str]) -> None:
@@ -52,10 +64,11 @@ def test_in_a_cgroup_namespace_nothing_is_invented(tmp_path: Path) -> None:
     mount = tmp_path / "sys/fs/cgroup/memory"
     mount.mkdir(parents=True)
     part.mkdir()
-    inside = f'mount -t cgroup -o memory none {mount} && sh "{PROGRAM}" 5 {tmp_path}'
+    inside = 'mount -t cgroup -o memory none "$2" && sh "$0" 5 "$1"'
+    outside = f"echo $$ >{part}/cgroup.procs && exec unshare -C -m sh -c '{inside}' \"$@\""
     try:
         done = subprocess.run(
-            ["sh", "-c", f"echo $$ >{part}/cgroup.procs && exec unshare -C -m sh -c '{inside}'"],
+            ["sh", "-c", outside, "sh", str(PROGRAM), str(tmp_path), str(mount)],
             capture_output=True,
             text=True,
             check=False,

@@ -148,7 +148,7 @@ def test_two_at_once_are_two_machines() -> None:
 )
 def test_the_checkout_is_there_and_writes_do_not_come_back() -> None:
     with Container() as machine:
-        result = machine.run(["sh", "-c", f"echo lost >{__file__} && cat {__file__}"])
+        result = machine.run(["sh", "-c", 'echo lost >"$0" && cat "$0"', __file__])
         assert (result.stdout, result.stderr) == ("lost\n", "")
     assert Path(__file__).read_text() != "lost\n"
 

@@ -106,10 +106,13 @@ def test_an_image_is_not_judged_by_the_machine_that_builds_it(tmp_path: Path) ->
     text = "[Service]\nExecStart=/usr/bin/nvidia-persistenced\n[Install]\nWantedBy=multi-user.target\n"
     (units / "nvidia-persistenced.service").write_text(text)
     (wants / "nvidia-persistenced.service").symlink_to("/usr/lib/systemd/system/nvidia-persistenced.service")
-    mounts = " && ".join(f"mount -n --bind /{name} {root}/{name}" for name in ("proc", "sys", "dev"))
-    command = f"{mounts} && exec '{PROGRAM}' audit --json --root {root}"
+    mounts = " && ".join(f'mount -n --bind /{name} "$1"/{name}' for name in ("proc", "sys", "dev"))
+    script = f'{mounts} && exec "$0" audit --json --root "$1"'
     done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", command], capture_output=True, text=True, check=False
+        ["unshare", "--mount", "sh", "-c", script, str(PROGRAM), str(root)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     body = json.loads(done.stdout)
     assert body["live"] is False

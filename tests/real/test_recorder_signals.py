@@ -166,6 +166,7 @@ def test_a_terminal_that_has_gone_does_not_end_it(tmp_path: Path) -> None:
     os.close(writer)
     wait_until(lambda: os.read(reader, 4096), 10, "its first words")
     os.close(reader)
-    write_lines(["necroscope mark: nobody listens any more"])
+    mark = f"necroscope mark: nobody listens to {one.pid} any more"
+    write_lines([mark])
     assert one.wait(30) == 0
-    assert [event.event.kind for event in events_of(store)] == ["user-mark"]
+    assert [event.event.kind for event in events_of(store) if event.event.text == mark] == ["user-mark"]

@@ -113,7 +113,7 @@ def test_the_crash_loop_of_a_real_systemd_is_found(machine: Container) -> None:
 
 
 @in_a_container
-def test_a_fix_is_applied_and_taken_back(machine: Container) -> None:
+def test_a_fix_is_applied_and_undone(machine: Container) -> None:
     def is_enabled() -> str:
         return machine.run(["systemctl", "is-enabled", "loop.service"]).stdout.strip()
 

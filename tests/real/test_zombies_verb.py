@@ -26,7 +26,6 @@ NEEDS_ROOM = 120
 LEAK = """
 import sys
 from lab.faults.zombies import zombies
-from tests.unprivileged import as_nobody
 with zombies(int(sys.argv[1])):
     print("leaked", flush=True)
     sys.stdin.readline()
