@@ -3,18 +3,26 @@
 //! `/tmp/perf-PID.map` has one function a line: start and size in hexadecimal, and a name. Anybody can make one.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 
 use crate::demangle::shortened;
 use crate::nearest::Nearest;
 use crate::symbol_file::Budget;
 
+/// Of a larger map the end is read: some makers append without end, and a later line replaces an earlier one.
+const MAX_MAP_BYTES: u64 = 64 << 20;
+
 /// The names of the functions that some addresses are in, as `(address, name)`; None if too much was read before.
-pub fn names_of(map: File, addresses: Vec<u64>, budget: &mut Budget) -> Option<Vec<(u64, String)>> {
+pub fn names_of(mut map: File, addresses: Vec<u64>, budget: &mut Budget) -> Option<Vec<(u64, String)>> {
     let size = map.metadata().ok()?.len();
-    budget.take_map(size)?;
+    let begin = size.saturating_sub(MAX_MAP_BYTES);
+    budget.take_map(size - begin)?;
+    map.seek(SeekFrom::Start(begin)).ok()?;
     let mut text = Vec::new();
-    map.take(size).read_to_end(&mut text).ok()?; // it may have grown
+    map.take(size - begin).read_to_end(&mut text).ok()?; // it may have grown
+    if begin > 0 {
+        text.drain(..text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())); // a part of a line
+    }
     let mut nearest = Nearest::new(addresses);
     for (start, size, name) in text.split(|&byte| byte == b'\n').filter_map(parse_line) {
         if let Some(place) = nearest.place(start) {
@@ -72,5 +80,18 @@ mod tests {
         assert_eq!(names(text, &[0x10, 0x30], &mut budget).unwrap(), []);
         assert_eq!(names(text, &[0x10, 0x30], &mut budget), None);
         assert_eq!(names(&[0; 1 << 20], &[0x10], &mut Budget::default()).unwrap(), []);
+    }
+
+    #[test]
+    fn of_a_large_map_the_end_is_read() {
+        let scratch = Scratch::new("perf-map-large");
+        let path = scratch.path("map");
+        let end = b" cut\n10 10 last\n";
+        fs::write(&path, b"10 10 first\n").unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(6 << 30).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, end, 6 << 30).unwrap();
+        let found = names_of(File::open(&path).unwrap(), vec![0x10], &mut Budget::default()).unwrap();
+        assert_eq!(found, [(0x10, "last".to_string())]);
     }
 }

@@ -1,12 +1,14 @@
 //! Files that names of functions come from: which of them are believed, and how much is read.
 //!
 //! A process says which files it has mapped, so any user can name any file, and the files themselves belong to
-//! anybody. A pipe would hold us up, a device would act, a link would lead to somebody's secret, and a large
-//! file would fill our memory.
+//! anybody. A pipe would block us, a device would act, a link would lead to somebody's secret, and a large file
+//! would fill our memory.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, Stat, fstat, fstatfs, open};
@@ -14,9 +16,6 @@ use rustix::io::Errno;
 
 use crate::plain_file::{READ, not_regular};
 use crate::rooted::Root;
-
-/// No map of run-time code that is in use comes near: 64 MiB are a million functions.
-const MAX_MAP_BYTES: u64 = 64 << 20;
 
 /// File systems whose files the kernel makes up when they are read, which may do something: a line that is read
 /// of /proc/kmsg is gone. By their numbers in `linux/magic.h`.
@@ -40,8 +39,25 @@ const MADE_UP: [u64; 14] = [
 const READABLE_BY_ALL: u32 = 0o004;
 const ROOT: u32 = 0;
 
-/// How much may still be read of all files that one capture refers to: somebody may start a thousand processes,
-/// each with files of its own.
+/// How many users have a budget of their own; all others share one.
+const MAX_USERS: usize = 8;
+const SHARED: u32 = u32::MAX;
+
+/// What may still be read of the files of each user: nobody can use up what others have, by a thousand processes
+/// with files of their own.
+#[derive(Default)]
+pub struct Budgets(HashMap<u32, Budget>);
+
+impl Budgets {
+    /// The budget of whoever owns a file.
+    pub fn of(&mut self, file: &File) -> Option<&mut Budget> {
+        let owner = file.metadata().ok()?.uid();
+        let has_own = owner == ROOT || self.0.contains_key(&owner) || self.0.len() < MAX_USERS;
+        Some(self.0.entry(if has_own { owner } else { SHARED }).or_default())
+    }
+}
+
+/// How much may still be read of all files of one user that a capture refers to.
 pub struct Budget {
     /// Of maps of run-time code.
     pub map_bytes: u64,
@@ -53,7 +69,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { map_bytes: 256 << 20, table_bytes: 1 << 30, name_bytes: 64 << 20 }
+        Self { map_bytes: 256 << 20, table_bytes: 1 << 30, name_bytes: 32 << 20 }
     }
 }
 
@@ -119,9 +135,8 @@ pub fn open_map(machine: &Root, process: &Process, pid: u32) -> Option<File> {
 fn open_map_in(root: &Root, pid: u32, process: &Process) -> io::Result<File> {
     let found = root.find(Path::new(&format!("tmp/perf-{pid}.map")), false)?;
     let status = fstat(&found)?;
-    let is_one_name = status.st_nlink == 1;
-    let is_small = u64::try_from(status.st_size).is_ok_and(|size| size <= MAX_MAP_BYTES);
-    if !is_one_name || !is_small || !belongs_to(&status, process.user) {
+    let is_by_root = status.st_uid == ROOT;
+    if status.st_nlink != 1 || !(is_by_root || Some(status.st_uid) == process.user) {
         return Err(Errno::PERM.into());
     }
     open_found(&found, &status)
@@ -129,8 +144,9 @@ fn open_map_in(root: &Root, pid: u32, process: &Process) -> io::Result<File> {
 
 /// A program or library as one of its processes sees it, while that lives.
 ///
-/// It must belong to the user of the process or to root, or be there for everybody to read: what is installed
-/// by one user for others. What anybody may read has no secrets.
+/// It must belong to the user of the process, or be there for everybody to read: what anybody may read has no
+/// secrets. What only root may read is not read for a process of another user, who could have put it in the place
+/// of a file of theirs.
 pub fn open_in_process(process: &Process, path: &Path) -> io::Result<File> {
     open_program_in(&process.root()?, path, process.user)
 }
@@ -143,14 +159,10 @@ pub fn open_program(machine: &Root, path: &Path) -> io::Result<File> {
 fn open_program_in(root: &Root, path: &Path, user: Option<u32>) -> io::Result<File> {
     let found = root.find(path, true)?;
     let status = fstat(&found)?;
-    if !belongs_to(&status, user) && status.st_mode & READABLE_BY_ALL == 0 {
+    if Some(status.st_uid) != user && status.st_mode & READABLE_BY_ALL == 0 {
         return Err(Errno::PERM.into());
     }
     open_found(&found, &status)
-}
-
-fn belongs_to(status: &Stat, user: Option<u32>) -> bool {
-    status.st_uid == ROOT || Some(status.st_uid) == user
 }
 
 /// Open what was found, and nothing that was put in its place since; what is no regular file is never opened.
@@ -240,8 +252,6 @@ mod tests {
         fs::create_dir(&map).unwrap();
         assert_eq!(machine.map(), None, "a folder");
         fs::remove_dir(&map).unwrap();
-        File::create(&map).unwrap().set_len(6 << 30).unwrap();
-        assert_eq!(machine.map(), None, "6 GiB");
         fs::write(&map, "1 1 name").unwrap();
         if machine.user() == ROOT {
             chown(&map, Some(SOMEBODY), None).unwrap();
@@ -274,6 +284,28 @@ mod tests {
             fs::set_permissions(&program, PermissionsExt::from_mode(0o750)).unwrap();
             assert_eq!(machine.program("/bin/program"), None);
         }
+    }
+
+    #[test]
+    fn nobody_uses_up_the_budget_of_others() {
+        let scratch = Scratch::new("budgets");
+        let file = |name: &str, owner: u32| {
+            fs::write(scratch.path(name), "").unwrap();
+            chown(scratch.path(name), Some(owner), None).unwrap();
+            File::open(scratch.path(name)).unwrap()
+        };
+        let mut budgets = Budgets::default();
+        if fs::metadata(scratch.path("")).unwrap().uid() != ROOT {
+            return; // only root can give files away
+        }
+        let all = budgets.of(&file("first", SOMEBODY)).unwrap().table_bytes;
+        budgets.of(&file("first", SOMEBODY)).unwrap().take_table(all).unwrap();
+        assert_eq!(budgets.of(&file("second", SOMEBODY)).unwrap().table_bytes, 0);
+        for user in 1..1000 {
+            budgets.of(&file("many", SOMEBODY + user)).unwrap().table_bytes = 0;
+        }
+        assert_eq!(budgets.of(&file("root", ROOT)).unwrap().table_bytes, all);
+        assert!(budgets.0.len() <= MAX_USERS + 2);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::perf_map;
 use crate::profile::{Frame, FrameKind};
 use crate::resolve::Place;
 use crate::rooted::Root;
-use crate::symbol_file::{Budget, Process, open_in_process, open_map, open_program};
+use crate::symbol_file::{Budgets, Process, open_in_process, open_map, open_program};
 
 /// Where symbols are looked for.
 #[derive(Debug, Clone, Default)]
@@ -63,9 +63,9 @@ pub fn symbolise(
     }
     let machine = root.and_then(|root| Some(Machine { path: root, root: Root::open(root).ok()? }));
     if let Some(machine) = machine {
-        let mut budget = Budget::default();
-        machine.name_objects(places, objects, &mut frames, &mut budget);
-        machine.name_anonymous(places, &mut frames, &mut budget);
+        let mut budgets = Budgets::default();
+        machine.name_objects(places, objects, &mut frames, &mut budgets);
+        machine.name_anonymous(places, &mut frames, &mut budgets);
     }
     frames
 }
@@ -116,7 +116,13 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    fn name_objects(&self, places: &[Place], objects: &[Mapped], frames: &mut [Frame], budget: &mut Budget) {
+    fn name_objects(
+        &self,
+        places: &[Place],
+        objects: &[Mapped],
+        frames: &mut [Frame],
+        budgets: &mut Budgets,
+    ) {
         let mut by_object: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
         for (index, place) in places.iter().enumerate() {
             if let Place::Object { object, offset } = *place {
@@ -125,7 +131,7 @@ impl Machine<'_> {
         }
         for (object, offsets) in by_object {
             let mapped = &objects[object as usize];
-            let names = self.names_in(mapped, offsets.iter().map(|(_, offset)| *offset), budget);
+            let names = self.names_in(mapped, offsets.iter().map(|(_, offset)| *offset), budgets);
             for (index, offset) in offsets {
                 if let Some(name) = names.get(&offset) {
                     frames[index] = named(name, &mapped.object.path, FrameKind::User);
@@ -139,7 +145,7 @@ impl Machine<'_> {
         &self,
         mapped: &Mapped,
         offsets: impl Iterator<Item = u64>,
-        budget: &mut Budget,
+        budgets: &mut Budgets,
     ) -> HashMap<u64, String> {
         let Some(file) = self.file_of(mapped) else { return HashMap::new() };
         let Some(elf) = Elf::read(&file) else { return HashMap::new() };
@@ -148,10 +154,16 @@ impl Machine<'_> {
         let addresses: Vec<u64> = placed.iter().map(|(_, address)| *address).collect();
         // A stripped file has its exported functions only; a separate debug file has all, and goes first.
         let debug = self.debug_file_of(&elf, &mapped.object);
-        let debug = debug.as_ref().and_then(Elf::read);
-        let mut names = debug.map(|debug| debug.names_of(&addresses, budget)).unwrap_or_default();
+        let mut names = HashMap::new();
+        if let Some((debug, budget)) =
+            debug.as_ref().and_then(|file| Some((Elf::read(file)?, budgets.of(file)?)))
+        {
+            names = debug.names_of(&addresses, budget);
+        }
         let unnamed: Vec<u64> = addresses.into_iter().filter(|one| !names.contains_key(one)).collect();
-        names.extend(elf.names_of(&unnamed, budget));
+        if let Some(budget) = budgets.of(&file) {
+            names.extend(elf.names_of(&unnamed, budget));
+        }
         placed
             .into_iter()
             .filter_map(|(offset, address)| Some((offset, names.get(&address)?.clone())))
@@ -184,7 +196,7 @@ impl Machine<'_> {
     }
 
     /// Code made at run time, by the maps that its makers leave in /tmp.
-    fn name_anonymous(&self, places: &[Place], frames: &mut [Frame], budget: &mut Budget) {
+    fn name_anonymous(&self, places: &[Place], frames: &mut [Frame], budgets: &mut Budgets) {
         let mut by_process: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
         for (index, place) in places.iter().enumerate() {
             if let Place::Anonymous { pid, address } = *place {
@@ -194,6 +206,7 @@ impl Machine<'_> {
         for (pid, places) in by_process {
             let Some(map) = open_map(&self.root, &Process::of(self.path, pid), pid) else { continue };
             let addresses = places.iter().map(|(_, address)| *address).collect();
+            let Some(budget) = budgets.of(&map) else { continue };
             let names = perf_map::names_of(map, addresses, budget).unwrap_or_default();
             let names: HashMap<u64, String> = names.into_iter().collect();
             for (index, address) in places {

@@ -40,7 +40,7 @@ def save_kallsyms(host_folder: Path, boot_id: str, needed: set[str]) -> None:
 
 
 def kallsyms_of(host_folder: Path, boot_id: str) -> Path | None:
-    """The symbols of a boot: the live ones, which know the newest modules, or those that were saved."""
+    """Return the symbols of a boot: the live ones, which know the newest modules, or the saved ones."""
     if boot_id == Host().word(BOOT_ID):
         return running_kallsyms()
     saved = host_folder / FOLDER / boot_id
