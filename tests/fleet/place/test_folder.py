@@ -28,9 +28,9 @@ def test_objects_come_back(tmp_path: Path) -> None:
     assert [one.name for one in place.below("a/")] == ["a/b/c", "a/d"]
     assert [one.bytes for one in place.below("")] == [3, 5, 5]
     assert (place.folders("a/"), place.folders("none/")) == (["b"], [])
-    assert place.fetch("a/d", tmp_path / "new/copy")
+    assert place.fetch("a/d", tmp_path / "new/copy", 5)
     assert (tmp_path / "new/copy").read_bytes() == b"three"
-    assert not place.fetch("a/x", tmp_path / "new/other")
+    assert not place.fetch("a/x", tmp_path / "new/other", 5)
     place.remove("a/d")
     place.remove("a/d")
     assert place.read("a/d") is None

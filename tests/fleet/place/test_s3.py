@@ -53,9 +53,9 @@ def test_objects_come_back(tmp_path: Path, place: Place) -> None:
     assert [(one.name, one.bytes) for one in place.below("a/")] == [("a/b/c", 3), ("a/d", 5)]
     assert all(one.modified_us for one in place.below(""))
     assert (place.folders("a/"), place.folders("none/"), list(place.below("none/"))) == (["b"], [], [])
-    assert place.fetch("a/d", tmp_path / "new/copy")
+    assert place.fetch("a/d", tmp_path / "new/copy", 5)
     assert (tmp_path / "new/copy").read_bytes() == b"three"
-    assert not place.fetch("a/x", tmp_path / "new/other")
+    assert not place.fetch("a/x", tmp_path / "new/other", 5)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["copy"]
     place.remove("a/d")
     place.remove("a/d")
@@ -67,7 +67,7 @@ def test_large_files_and_those_that_cannot_be_read(tmp_path: Path, place: Place)
     (tmp_path / "large").write_bytes(content)
     place.write_file("large", tmp_path / "large")
     assert place.size("large") == len(content)
-    assert place.fetch("large", tmp_path / "back")
+    assert place.fetch("large", tmp_path / "back", len(content))
     assert (tmp_path / "back").read_bytes() == content
 
     class Failing(io.BytesIO):
@@ -79,7 +79,7 @@ def test_large_files_and_those_that_cannot_be_read(tmp_path: Path, place: Place)
                 raise OSError(errno.EIO, "Input/output error")
             return super().read(size)
 
-    with patch.object(Path, "open", lambda *_, **__: Failing(content)), pytest.raises(PlaceError):
+    with patch("os.fdopen", lambda *_, **__: Failing(content)), pytest.raises(PlaceError):
         place.write_file("half", tmp_path / "large")
     assert place.size("half") is None, "what is not whole is not there"
 
@@ -95,7 +95,7 @@ def test_a_missing_bucket_is_not_an_empty_one(s3: Seaweed, tmp_path: Path) -> No
     for attempt in (
         lambda: place.read("index.json"),
         lambda: place.size("index.json"),
-        lambda: place.fetch("index.json", tmp_path / "x"),
+        lambda: place.fetch("index.json", tmp_path / "x", 1),
         lambda: list(place.below("hosts/")),
         lambda: place.folders("hosts/"),
         lambda: place.write("x", b""),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from necroscope.errors import PlaceError
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.fleet.place.place import Stored
+from necroscope.fleet.place.place import MAX_OBJECT_BYTES, Stored
 
 
 class Killed(BaseException):
@@ -28,8 +28,8 @@ class Elsewhere:
         self.fail_at = fail_at
         self.error = error
 
-    def read(self, name: str) -> bytes | None:
-        return self.folder.read(name)
+    def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
+        return self.folder.read(name, max_bytes)
 
     def write(self, name: str, content: bytes) -> None:
         self._change(f"write {name}")
@@ -39,9 +39,9 @@ class Elsewhere:
         self._change(f"write {name}")
         self.folder.write_file(name, path)
 
-    def fetch(self, name: str, path: Path) -> bool:
+    def fetch(self, name: str, path: Path, max_bytes: int) -> bool:
         self.fetched.append(name)
-        return self.folder.fetch(name, path)
+        return self.folder.fetch(name, path, max_bytes)
 
     def size(self, name: str) -> int | None:
         return self.folder.size(name)

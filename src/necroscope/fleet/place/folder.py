@@ -1,10 +1,12 @@
 """A folder as a place: for one machine, or a file system that all hosts share.
 
-The folder itself must be there: one that is not mounted is an error, and never made in its stead.
+The folder itself must be there: one that is not mounted is an error, and never made in its stead. Below it,
+no link is followed, since whoever else may write there could lead us elsewhere.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -14,13 +16,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from necroscope.errors import PlaceError
-from necroscope.fleet.place.place import Stored
-from necroscope.recording.durable import is_partial, make_folders, sync_folder, write_durably
-from necroscope.sources.plain_files import open_plain, read_plain
+from necroscope.fleet.place.place import MAX_OBJECT_BYTES, Stored
+from necroscope.recording.durable import is_partial, make_folders, write_durably
+from necroscope.sources.plain_files import AtMost, open_plain, read_plain
 
-MAX_OBJECT_BYTES = 1 << 30
 MODE = 0o644  # who may enter the folder decides
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LEFT_SECONDS = 3600.0  # what is older than this is not being written any more
+ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 class FolderPlace:
@@ -29,14 +32,15 @@ class FolderPlace:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.address = str(root)
-        self._swept: set[Path] = set()
+        self._swept: set[str] = set()
 
-    def read(self, name: str) -> bytes | None:
-        """What an object holds; None: there is none."""
+    def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
+        """Return what an object holds, or None if there is none. PlaceError if it holds more."""
         with self._told(name):
             try:
-                return read_plain(self.path(name), MAX_OBJECT_BYTES)
-            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                with self._folder_of(name) as (folder, base):
+                    return read_plain(base, max_bytes, dir_fd=folder)
+            except (*ABSENT, IsADirectoryError):
                 self._look_for_root()
                 return None
 
@@ -45,25 +49,31 @@ class FolderPlace:
         self._put(name, content)
 
     def write_file(self, name: str, path: Path) -> None:
-        """The same with the content of a file."""
+        """Put an object there with the content of a file."""
         with os.fdopen(open_plain(path), "rb") as file:
             self._put(name, file)
 
-    def fetch(self, name: str, path: Path) -> bool:
-        """Copy an object to a file; False: there is none."""
-        content = self.read(name)
-        if content is None:
-            return False
-        make_folders(path.parent)
-        write_durably(path, content)
+    def fetch(self, name: str, path: Path, max_bytes: int) -> bool:
+        """Copy an object to a file; False if there is none. PlaceError if it holds more."""
+        with self._told(name):
+            try:
+                with self._folder_of(name) as (folder, base):
+                    file = os.fdopen(open_plain(base, dir_fd=folder), "rb")
+            except ABSENT:
+                self._look_for_root()
+                return False
+            with file:
+                make_folders(path.parent)
+                write_durably(path, AtMost(file, max_bytes))
         return True
 
     def size(self, name: str) -> int | None:
-        """How large an object is; None: there is none."""
+        """Return how large an object is, or None if there is none."""
         with self._told(name):
             try:
-                status = self.path(name).stat()
-            except (FileNotFoundError, NotADirectoryError):
+                with self._folder_of(name) as (folder, base):
+                    status = os.lstat(base, dir_fd=folder)
+            except ABSENT:
                 self._look_for_root()
                 return None
             return status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -72,55 +82,79 @@ class FolderPlace:
         """All objects below a prefix, in the order of their names."""
         with self._told(prefix):
             self._look_for_root()
-            found = []
-            for folder, _, names in os.walk(self.path(prefix), onerror=_unless_gone):
-                below = Path(folder).relative_to(self.root)
-                found += [str(below / name) for name in names if not is_partial(name)]
-            for name in sorted(found):
-                with suppress(FileNotFoundError):  # taken away meanwhile
-                    status = (self.root / name).stat()
-                    yield Stored(name, status.st_size, status.st_mtime_ns // 1000)
+            found: list[Stored] = []
+            with suppress(*ABSENT), self._inside(prefix) as top:
+                for folder, _, names, descriptor in os.fwalk(".", onerror=_unless_gone, dir_fd=top):
+                    for name in names:
+                        with suppress(FileNotFoundError):  # removed meanwhile
+                            status = os.lstat(name, dir_fd=descriptor)
+                            if stat.S_ISREG(status.st_mode) and not is_partial(name):
+                                whole = os.path.normpath(f"{prefix}/{folder}/{name}").lstrip("/")
+                                found.append(Stored(whole, status.st_size, status.st_mtime_ns // 1000))
+            yield from sorted(found, key=lambda one: one.name)
 
     def folders(self, prefix: str) -> list[str]:
-        """The names right below a prefix that are folders."""
+        """Return the names right below a prefix that are folders."""
         with self._told(prefix):
             try:
-                return sorted(entry.name for entry in os.scandir(self.path(prefix)) if entry.is_dir())
-            except (FileNotFoundError, NotADirectoryError):
+                with self._inside(prefix) as folder, os.scandir(folder) as entries:
+                    return sorted(one.name for one in entries if one.is_dir(follow_symlinks=False))
+            except ABSENT:
                 self._look_for_root()
                 return []
 
     def remove(self, name: str) -> None:
-        """Take an object away."""
-        with self._told(name):
-            self.path(name).unlink(missing_ok=True)
-
-    def path(self, name: str) -> Path:
-        """Where an object is."""
-        parts = name.rstrip("/").split("/") if name else []
-        if any(part in ("", ".", "..") for part in parts):
-            raise PlaceError(f"'{name}' is not the name of an object")
-        return self.root.joinpath(*parts)
+        """Remove an object."""
+        with self._told(name), suppress(*ABSENT), self._folder_of(name) as (folder, base):
+            os.unlink(base, dir_fd=folder)
 
     def _put(self, name: str, content: bytes | BinaryIO) -> None:
-        path = self.path(name)
         with self._told(name):
             self._look_for_root()  # one that is not mounted must not be made in its stead
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._sweep(path.parent)
-            write_durably(path, content, mode=MODE)
-            sync_folder(path.parent)  # before whoever sends it forgets it
+            with self._folder_of(name, make=True) as (folder, base):
+                self._sweep(name, folder)
+                write_durably(Path(base), content, mode=MODE, dir_fd=folder)
+                os.fsync(folder)  # before whoever sends it forgets it
 
-    def _sweep(self, folder: Path) -> None:
-        """Take away what a writer left who was killed, once for each folder."""
-        if folder in self._swept:
+    @contextmanager
+    def _folder_of(self, name: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """Open the folder that an object is in; its own name there comes with it."""
+        *above, base = _parts(name)
+        folder = os.open(self.root, FOLDER & ~os.O_NOFOLLOW)
+        try:
+            for part in above:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=folder)
+                try:
+                    inner = os.open(part, FOLDER, dir_fd=folder)
+                except NotADirectoryError:
+                    if stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode):
+                        raise OSError(errno.ELOOP, f"'{part}' is a link, which we do not follow") from None
+                    raise
+                os.close(folder)
+                folder = inner
+            yield folder, base
+        finally:
+            os.close(folder)
+
+    @contextmanager
+    def _inside(self, prefix: str) -> Iterator[int]:
+        with self._folder_of(f"{prefix.rstrip('/')}/object".lstrip("/")) as (folder, _):
+            yield folder
+
+    def _sweep(self, name: str, folder: int) -> None:
+        """Remove what a writer left who was killed, once for each folder."""
+        place = name.rpartition("/")[0]
+        if place in self._swept:
             return
-        self._swept.add(folder)
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                with suppress(OSError):  # somebody else was quicker, or it is not ours
-                    if is_partial(entry.name) and time.time() - entry.stat().st_mtime > LEFT_SECONDS:
-                        Path(entry.path).unlink()
+        self._swept.add(place)
+        for other in os.listdir(folder):
+            with suppress(OSError):  # somebody else was quicker, or it is not ours
+                if is_partial(other):
+                    status = os.lstat(other, dir_fd=folder)
+                    if time.time() - status.st_mtime > LEFT_SECONDS:
+                        os.unlink(other, dir_fd=folder)
 
     def _look_for_root(self) -> None:
         if not self.root.is_dir():
@@ -136,6 +170,13 @@ class FolderPlace:
             raise PlaceError(what, hint="the folder must exist on this machine and be ours to use") from error
 
 
+def _parts(name: str) -> list[str]:
+    parts = name.rstrip("/").split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        raise PlaceError(f"'{name}' is not the name of an object")
+    return parts
+
+
 def _unless_gone(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+    if not isinstance(error, ABSENT):
         raise error

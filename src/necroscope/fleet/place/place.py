@@ -9,6 +9,7 @@ from typing import Protocol
 
 from necroscope.errors import UsageError
 
+MAX_OBJECT_BYTES = 256 << 20  # that is read into memory; a table of an hour of 10,000 hosts takes 30 MB
 HINT = "a folder, file:///FOLDER, or s3://BUCKET/PREFIX?endpoint=http://127.0.0.1:8333&region=us-east-1"
 
 
@@ -26,8 +27,8 @@ class Place(Protocol):
 
     address: str  # as it was given, without secrets
 
-    def read(self, name: str) -> bytes | None:
-        """What an object holds; None: there is none."""
+    def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
+        """Return what an object holds, or None if there is none. PlaceError if it holds more."""
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object there, all of it or nothing; another of that name is replaced."""
@@ -35,8 +36,8 @@ class Place(Protocol):
     def write_file(self, name: str, path: Path) -> None:
         """The same with the content of a file, which may be large."""
 
-    def fetch(self, name: str, path: Path) -> bool:
-        """Copy an object to a file, all of it or nothing; False: there is none."""
+    def fetch(self, name: str, path: Path, max_bytes: int) -> bool:
+        """Copy an object to a file, all of it or nothing; False if there is none. PlaceError as `read`."""
 
     def size(self, name: str) -> int | None:
         """How large an object is; None: there is none."""

@@ -8,6 +8,7 @@ is never made. Small objects take one request; what is not whole is never seen b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,9 +18,10 @@ from pyarrow import ArrowException
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileInfo, FileSelector, FileType, S3FileSystem
 
 from necroscope.errors import PlaceError, UsageError
-from necroscope.fleet.place.place import HINT, Stored
+from necroscope.fleet.place.place import HINT, MAX_OBJECT_BYTES, Stored
 from necroscope.fleet.place.s3_errors import place_error, told
 from necroscope.recording.durable import make_folders, write_durably
+from necroscope.sources.plain_files import AtMost, open_plain
 
 CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 5.0, 15.0, 3
 CHUNK_BYTES = 8 << 20
@@ -67,15 +69,17 @@ class S3Place:
         self._base = f"{bucket}/{prefix}" if prefix else bucket
         self._is_there = False  # whether the bucket was seen
 
-    def read(self, name: str) -> bytes | None:
-        """What an object holds; None: there is none."""
+    def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
+        """Return what an object holds, or None if there is none. PlaceError if it holds more."""
         with self._told():
             try:
                 with self._files.open_input_stream(self._path(name)) as stream:
-                    content: bytes = stream.read()
+                    content: bytes = stream.read(max_bytes + 1)
             except FileNotFoundError:
                 self._look_for_bucket()
                 return None
+            if len(content) > max_bytes:
+                raise PlaceError(f"{self.address}: {name} is larger than {max_bytes:,} bytes")
             return content
 
     def write(self, name: str, content: bytes) -> None:
@@ -87,7 +91,7 @@ class S3Place:
 
     def write_file(self, name: str, path: Path) -> None:
         """The same with the content of a file, a part at a time."""
-        with path.open("rb") as file, self._told():
+        with os.fdopen(open_plain(path), "rb") as file, self._told():
             stream = self._files.open_output_stream(self._path(name))
             try:
                 while chunk := file.read(CHUNK_BYTES):
@@ -100,12 +104,12 @@ class S3Place:
                 raise
             stream.close()
 
-    def fetch(self, name: str, path: Path) -> bool:
-        """Copy an object to a file; False: there is none."""
+    def fetch(self, name: str, path: Path, max_bytes: int) -> bool:
+        """Copy an object to a file; False if there is none. PlaceError if it holds more."""
         make_folders(path.parent)
         try:
             with self._told(), self._files.open_input_stream(self._path(name)) as stream:
-                write_durably(path, stream)
+                write_durably(path, AtMost(stream, max_bytes))
                 return True
         except FileNotFoundError:
             with self._told():

@@ -48,7 +48,7 @@ def read_requests(place: Place, host: str) -> tuple[list[Request], list[Necrosco
     requests: list[Request] = []
     refused: list[NecroscopeError] = []
     for stored in place.below(folder_of(host)):
-        content = place.read(stored.name) if stored.bytes <= LARGEST_BYTES else b""
+        content = place.read(stored.name, LARGEST_BYTES) if stored.bytes <= LARGEST_BYTES else b""
         if content is None:  # taken back meanwhile
             continue
         try:

@@ -24,7 +24,8 @@ from pathlib import Path
 from necroscope.errors import StoreError
 from necroscope.fleet.ship.canonical import SHORT, digest_of
 from necroscope.fleet.ship.parts import COUNTERS, FACTS, FILES, SEGMENT, WHOLE, Part
-from necroscope.recording.durable import is_partial, make_folders, sync_folder, write_durably
+from necroscope.recording.durable import is_partial, sync_folder, write_durably
+from necroscope.recording.trusted_folder import make_trusted
 from necroscope.sources.plain_files import open_plain, read_plain
 
 FOLDER = ".ship"
@@ -73,9 +74,9 @@ class Spool:
         self._blobs = self.folder / "blobs"
 
     def prepare(self) -> None:
-        """Make the folders. OSError where they cannot be."""
+        """Make the folders. Raises OSError, and UntrustedFolderError as root if others could change them."""
         for folder in (self.folder, self._parts, self._blobs):
-            make_folders(folder)
+            make_trusted(folder)
 
     def waiting(self) -> list[Waiting]:
         """The parts, in the order in which they are to be sent."""

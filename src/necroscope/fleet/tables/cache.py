@@ -101,7 +101,7 @@ def fetch_checked(place: Place, one: Wanted, path: Path) -> None:
     make_folders(path.parent)
     with tempfile.TemporaryDirectory(prefix=MAKING, dir=path.parent) as folder:
         made = Path(folder) / "fetched"
-        if not place.fetch(one.name, made):
+        if not place.fetch(one.name, made, one.bytes):
             hint = "the tables were made anew meanwhile: ask again"
             raise StoreError(f"{place.address}: {one.name} is not there", hint=hint)
         with made.open("rb") as file:

@@ -74,14 +74,16 @@ def _read(
     """A part, or why it is none; None: it is gone."""
     if stored.bytes > LARGEST_BYTES:
         return f"it is too large: {stored.bytes} bytes"
-    content = place.read(stored.name)
+    content = place.read(stored.name, LARGEST_BYTES)
     if content is None:
         return None
     try:
         part = parse_part(stored.name, content)
         for section, id in part.sections.items():
             if id not in known and id not in sections:
-                sections[id] = parse_section(section, id, place.read(f"hosts/{part.host}/blobs/{id}"))
+                sections[id] = parse_section(
+                    section, id, place.read(f"hosts/{part.host}/blobs/{id}", LARGEST_BYTES)
+                )
     except RejectedError as error:
         return str(error)
     return part

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import Cache, Wanted, default_cache
@@ -23,7 +25,15 @@ def read_tables(place: Place, cache: Cache | None = None) -> FleetTables:
 def bringing(place: Place, cache: Cache | None = None) -> Callable[[Sequence[TableFile]], Sequence[Path]]:
     """How files of a place come to this machine."""
     if isinstance(place, FolderPlace):
-        root = place.root
-        return lambda files: [root / file.name for file in files]
+        return partial(_in_folder, place)
     kept = cache or default_cache()
     return lambda files: kept.bring(place, [Wanted(file.name, file.bytes, file.sha256) for file in files])
+
+
+def _in_folder(place: FolderPlace, files: Sequence[TableFile]) -> list[Path]:
+    """Return where files are. StoreError if one is missing, a link or a pipe."""
+    for file in files:
+        if place.size(file.name) is None:
+            what = f"{place.address}: {file.name} is not there, or not a file"
+            raise StoreError(what, hint="the tables were made again meanwhile: ask again")
+    return [place.root / file.name for file in files]

@@ -32,8 +32,9 @@ from necroscope.fleet.tables.cache import (
 )
 from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import LATEST_US, FleetTables
-from necroscope.recording.durable import make_folders, write_durably
+from necroscope.recording.durable import write_durably
 from necroscope.recording.store import DESCRIPTION, safe_name
+from necroscope.recording.trusted_folder import make_trusted
 
 BROUGHT = ".brought"
 
@@ -70,8 +71,8 @@ def bring_files(
             os.utime(mark)
         return folder
     with told(store_root):
-        make_folders(folder.parent)
-        make_folders(mark.parent)
+        make_trusted(folder.parent)
+        make_trusted(mark.parent)
         with tempfile.TemporaryDirectory(prefix=MAKING, dir=folder.parent) as made:
             _fetch(place, host, files, Path(made) / segment)
             write_durably(mark, str(size).encode())

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.columns import TIMES
 from necroscope.fleet.tables.index import (
@@ -104,7 +105,10 @@ def _write_hour(
     place: FolderPlace, table: str, hour: str, pieces: list[pa.Table], before: TableFile | None
 ) -> TableFile:
     if before is not None:
-        pieces = [decoded(table, place.path(before.name).read_bytes()), *pieces]
+        content = place.read(before.name)
+        if content is None:
+            raise StoreError(f"{place.address}: {before.name} is not there", hint="somebody else removed it")
+        pieces = [decoded(table, content), *pieces]
         place.remove(before.name)
     rows = in_order(table, joined(table, pieces))
     content = encoded(table, rows)

@@ -1,0 +1,93 @@
+"""Attack: another host that may write to the fleet's bucket plants links, pipes and endless objects in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from necroscope.errors import PlaceError, StoreError
+from necroscope.fleet.place.folder import FolderPlace
+from necroscope.fleet.tables.cache import Wanted, fetch_checked
+from necroscope.fleet.tables.index import Index, TableFile, index_bytes
+from necroscope.fleet.tables.reading import read_tables
+
+NAME = "hosts/victim/inbox/part.json"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "part.json").write_bytes(b"secret")
+    (folder / ".part.json.0.partial").write_bytes(b"not ours")
+    os.utime(folder / ".part.json.0.partial", (0, 0))
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path, elsewhere: Path) -> FolderPlace:
+    """A bucket in which the inbox of a host leads elsewhere."""
+    (tmp_path / "bucket/hosts/victim").mkdir(parents=True)
+    (tmp_path / "bucket/hosts/victim/inbox").symlink_to(elsewhere)
+    return FolderPlace(tmp_path / "bucket")
+
+
+def test_no_link_in_a_bucket_is_followed(place: FolderPlace, elsewhere: Path, tmp_path: Path) -> None:
+    attempts: list[Callable[[], object]] = [
+        lambda: place.read(NAME),
+        lambda: place.write(NAME, b"x"),
+        lambda: place.write_file(NAME, Path(__file__)),
+        lambda: place.fetch(NAME, tmp_path / "copy", 100),
+        lambda: place.remove(NAME),
+        lambda: place.size(NAME),
+        lambda: list(place.below("hosts/victim/inbox/")),
+        lambda: place.folders("hosts/victim/inbox/"),
+    ]
+    for attempt in attempts:
+        with pytest.raises(PlaceError, match="link"):
+            attempt()
+    assert {path.name for path in elsewhere.iterdir()} == {"part.json", ".part.json.0.partial"}
+    assert (elsewhere / "part.json").read_bytes() == b"secret"
+    assert list(place.below("")) == []
+    assert place.folders("hosts/victim/") == []
+
+
+@pytest.mark.parametrize("plant", [os.mkfifo, lambda path: path.symlink_to("/etc/passwd")])
+def test_nothing_but_files_is_opened(tmp_path: Path, plant: Callable[[Path], object]) -> None:
+    (tmp_path / "hosts").mkdir()
+    plant(tmp_path / "hosts/object")
+    place = FolderPlace(tmp_path)
+    assert list(place.below("")) == []
+    assert place.size("hosts/object") is None
+    for attempt in (
+        lambda: place.read("hosts/object"),
+        lambda: place.fetch("hosts/object", tmp_path / "c", 9),
+    ):
+        with pytest.raises(PlaceError):
+            attempt()
+
+
+def test_objects_without_an_end_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "hosts").mkdir()
+    with (tmp_path / "hosts/object").open("wb") as file:
+        file.truncate(1 << 40)
+    place = FolderPlace(tmp_path)
+    with pytest.raises(PlaceError, match="larger"):
+        place.read("hosts/object", 1000)
+    with pytest.raises(PlaceError, match="larger"):
+        fetch_checked(place, Wanted("hosts/object", 1000, "0" * 64), tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hosts"]
+
+
+def test_a_pipe_among_the_tables_does_not_block_a_question(tmp_path: Path) -> None:
+    file = TableFile("events", "20261119T02", "tables/events/20261119T02-0.parquet", 1, 100, "0" * 64)
+    (tmp_path / "tables/events").mkdir(parents=True)
+    os.mkfifo(tmp_path / file.name)
+    place = FolderPlace(tmp_path)
+    place.write("index.json", index_bytes(Index(1, (file,))))
+    with pytest.raises(StoreError, match="not there"):
+        read_tables(place).bring([file])
