@@ -35,8 +35,7 @@ from necroscope.recording.lock import held
 from necroscope.recording.quantities import parse_size
 from necroscope.recording.status import Status
 from necroscope.recording.store import Store
-from necroscope.recording.store_place import host_name
-from necroscope.recording.trusted_folder import warning_about
+from necroscope.recording.store_place import host_name, warning_about
 from necroscope.sources.host import Host
 
 

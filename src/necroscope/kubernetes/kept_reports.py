@@ -18,7 +18,8 @@ from typing import Any
 from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
 from necroscope.kubernetes.handover import Handover, read_handover, write_handover
 from necroscope.kubernetes.ray_pods import NodePod
-from necroscope.recording.durable import make_folders, write_durably
+from necroscope.recording.durable import write_durably
+from necroscope.recording.trusted_folder import make_trusted
 from necroscope.sources.plain_files import read_plain
 
 FOLDER = ".kubernetes"
@@ -43,9 +44,9 @@ class KeptReports:
         self._events = self._folder / "events"
 
     def prepare(self) -> None:
-        """Make the folders."""
+        """Make the folders. Raises OSError, and UntrustedFolderError as root if others could change them."""
         for folder in (self._folder, self._events):
-            make_folders(folder)
+            make_trusted(folder)
 
     def keep_last(self, handover: Handover) -> None:
         """Remember what the recorder said last."""

@@ -5,9 +5,10 @@ All of it may be said twice. What could not be said is kept, bounded, and said b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from necroscope.errors import ClusterError, NecroscopeError, ReportRefusedError
@@ -97,7 +98,8 @@ class Report:
             return self._read_node(server)
 
     def _gather(self, handover: Handover, host: Host, now_ns: int) -> list[Waiting]:
-        """What is new beside what waits already; the pods are those of now, or of when it was new."""
+        """Return what is new and what waits already; the pods are those of now, or of when it was new."""
+        self._keep(self._kept.prepare)
         kept = self._kept.waiting()
         known = {one.episode.id: one for one in kept}
         pods = self._pods(host) if any(one.tells_pods for one in handover.episodes) else ()
@@ -108,18 +110,22 @@ class Report:
         for one in too_many(waiting, now_ns):
             self._give_up(one)
             waiting.remove(one)
-        try:
-            self._kept.prepare()
-            if handover.conditions:
-                self._kept.keep_last(handover)
-            for one in waiting:
-                if one not in kept:  # all of them again would be a hundred writes to wait for
-                    self._kept.put(one)
-        except OSError as error:
-            self.reported.problems.append(f"what waits cannot be kept: {error.strerror}")
-            self.reported.is_kept = False
+        if handover.conditions:
+            self._keep(lambda: self._kept.keep_last(handover))
+        for one in waiting:
+            if one not in kept:  # all of them again would be a hundred writes to wait for
+                self._keep(partial(self._kept.put, one))
         self.reported.waiting = len(waiting)
         return waiting
+
+    def _keep(self, write: Callable[[], object]) -> None:
+        """Write to the disk; if it takes nothing, try no more."""
+        if self.reported.is_kept:
+            try:
+                write()
+            except OSError as error:
+                self.reported.problems.append(f"what waits cannot be kept: {error.strerror}")
+                self.reported.is_kept = False
 
     def _pods(self, host: Host) -> tuple[NodePod, ...]:
         found = find_ray_pods(host)

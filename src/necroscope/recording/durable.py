@@ -13,7 +13,10 @@ import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead
 
 FILE_MODE = 0o640  # kernel addresses and the kernel log are not for every user
 FOLDER_MODE = 0o750
@@ -25,7 +28,7 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def write_durably(  # noqa: PLR0913 - all but the first two are named
     path: Path,
-    data: bytes | BinaryIO,
+    data: bytes | SupportsRead[bytes],
     *,
     mode: int | None = FILE_MODE,
     owner: tuple[int, int] | None = None,

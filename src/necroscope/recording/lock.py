@@ -7,11 +7,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from necroscope.errors import StoreError, StoreHeldError
-from necroscope.recording.durable import FILE_MODE, make_folders
 from necroscope.recording.process_lock import AlreadyHeldError, is_held, locked, told_by
-from necroscope.recording.trusted_folder import refuse_untrusted
+from necroscope.recording.trusted_folder import make_trusted
 
 LOCK = ".recorder"
+LOCK_MODE = 0o600  # whoever can read it could hold it, and so keep a recorder from starting
 
 
 @contextmanager
@@ -22,9 +22,8 @@ def held(folder: Path) -> Iterator[None]:
         try:
             if is_held(path):  # nothing of it is changed then, whoever owns it
                 raise AlreadyHeldError(told_by(path))
-            refuse_untrusted(folder)
-            make_folders(folder)
-            stack.enter_context(locked(path, FILE_MODE))
+            make_trusted(folder)
+            stack.enter_context(locked(path, LOCK_MODE))
         except OSError as error:
             hint = "--store names a folder that can be written"
             raise StoreError(f"{error.filename or path}: {error.strerror}", hint=hint) from error

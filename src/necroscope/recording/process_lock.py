@@ -48,6 +48,8 @@ def locked(
     """
     descriptor = _taken(path, mode, tries, dir_fd)
     try:
+        with suppress(PermissionError):  # of a file that an older version made
+            os.fchmod(descriptor, mode)
         os.ftruncate(descriptor, 0)
         with suppress(OSError):  # on a full disk nobody can be told who we are, but we hold it
             os.write(descriptor, json.dumps(asdict(Holder(os.getpid(), time.time_ns()))).encode())

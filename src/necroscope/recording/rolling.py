@@ -17,6 +17,7 @@ from necroscope.recording.clock import Anchor
 from necroscope.recording.closing import Closing
 from necroscope.recording.durable import FOLDER_MODE
 from necroscope.recording.journal import (
+    MAX_JOURNAL_BYTES,
     End,
     anchor_frame,
     clip_frame,
@@ -29,6 +30,7 @@ from necroscope.recording.segment import Moment
 from necroscope.recording.store import CAPTURE, OPEN, SCHEMA, segment_names
 from necroscope.sources.catalog import SOURCES
 
+FULL_BYTES = MAX_JOURNAL_BYTES // 2  # more would not be read again
 ANCHOR_EVERY_NS = 9_500_000_000
 SINCE_LAST = {source.id for source in SOURCES if source.is_since_last}
 
@@ -45,6 +47,7 @@ class RollingSegments:
         self._closing = Closing(workshop)
         self._folder: Path | None = None
         self._begin_ns = 0
+        self._journal_bytes = 0
         self._anchored_ns = 0
 
     def begin(self, moment: Moment, anchor: Anchor) -> None:
@@ -91,7 +94,8 @@ class RollingSegments:
         self._closing.finish()
 
     def _is_full(self, now_ns: int) -> bool:
-        return now_ns - self._begin_ns >= (self.seconds - 0.5) * 1e9
+        is_long = now_ns - self._begin_ns >= (self.seconds - 0.5) * 1e9
+        return is_long or self._journal_bytes > FULL_BYTES
 
     def _wants_new(self) -> bool:
         return bool(self._profiler and self._profiler.wants_new_segment)
@@ -114,7 +118,7 @@ class RollingSegments:
         self._begin(folder, moment, anchor)
 
     def _begin(self, folder: Path, moment: Moment, anchor: Anchor) -> None:
-        self._folder, self._begin_ns, self._anchored_ns = folder, moment.time_ns, 0
+        self._folder, self._begin_ns, self._anchored_ns, self._journal_bytes = folder, moment.time_ns, 0, 0
         self._writer.begin(folder, open_description(self._labels, moment.time_ns, anchor))
         self._writer.beside = folder / CAPTURE
         # What is counted since the last reading belongs to the segment before.
@@ -126,7 +130,9 @@ class RollingSegments:
         if anchor and anchor.monotonic_ns - self._anchored_ns >= ANCHOR_EVERY_NS:
             frames.append(anchor_frame(anchor))
             self._anchored_ns = anchor.monotonic_ns
-        self._writer.append(b"".join(frames))
+        data = b"".join(frames)
+        self._journal_bytes += len(data)
+        self._writer.append(data)
 
     def _close(self, time_ns: int, why: str) -> None:
         if self._folder:

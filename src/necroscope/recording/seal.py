@@ -49,7 +49,10 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not read_segment(folder).is_open:  # somebody else did it between our look and our lock
                 return "sealed"
-            journal = read_journal(file.read(MAX_JOURNAL_BYTES))
+            data = file.read(MAX_JOURNAL_BYTES + 1)
+            if len(data) > MAX_JOURNAL_BYTES:  # what is beyond would be lost
+                raise StoreError(f"{folder}: the journal is larger than {MAX_JOURNAL_BYTES:,} bytes")
+            journal = read_journal(data)
             _clear(folder)  # of an attempt that was cut short
             if not journal.moments and not segment.capture.exists():
                 shutil.rmtree(folder)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from necroscope.model.labels import Labels
 
+BOOT_ID = re.compile(r"[\w-]{0,64}", re.ASCII)
 FARTHEST_NS = 2**62  # times are 64-bit numbers, and must stay so when an offset is added
 NUMBERS = {name for name, default in ((n, getattr(Labels(), n)) for n in Labels.__slots__) if default == 0}
 
@@ -50,6 +52,8 @@ def _check_host(host: Mapping[str, Any]) -> None:
         if name != "others" and (name in host or name == "hostname"):
             value = _is(name, host[name], int if name in NUMBERS else str)
             str(value).encode()  # UnicodeEncodeError: half a character
+    if not BOOT_ID.fullmatch(host.get("boot_id", "")):  # the name of a file with symbols
+        raise ValueError("boot_id is not that of a boot")
 
 
 def _check_source(row: Mapping[str, Any]) -> None:

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import NecroscopeError, StoreError
-from necroscope.recording.durable import FOLDER_MODE, make_folders, write_durably
+from necroscope.recording.durable import FOLDER_MODE, write_durably
 from necroscope.recording.journal import journal_bytes, last_moment_ns
 from necroscope.recording.segment_description import check_description, parse_description
 from necroscope.recording.store_place import not_permitted
-from necroscope.recording.trusted_folder import refuse_untrusted
+from necroscope.recording.trusted_folder import make_trusted
 from necroscope.recording.wall_time import with_right_clocks
 from necroscope.sources.plain_files import open_plain, read_plain
 
@@ -124,8 +124,7 @@ class Store:
         """A folder to fill; it is removed again unless `seal` gave it a name."""
         parent = self.host_folder(host)
         try:
-            refuse_untrusted(parent)
-            make_folders(parent)
+            make_trusted(parent)
             folder = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
         except OSError as error:
             hint = "--store names a folder that can be written"

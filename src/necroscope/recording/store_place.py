@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 from necroscope.errors import CannotLookError, StoreError
+from necroscope.model.shell_command import shell_command
 from necroscope.sources.host import Host
 
 SYSTEM_STORE = Path("/var/lib/necroscope")
@@ -40,6 +41,21 @@ def store_of_root(store: Path) -> Path | None:
         return SYSTEM_STORE if store == default_store() and SYSTEM_STORE.is_dir() else None
     except (OSError, StoreError):
         return None
+
+
+def warning_about(store: Path) -> str:
+    """Return a warning about a store of ours that every user can read; empty if there is nothing to say."""
+    try:
+        status = store.stat()
+    except OSError:
+        return ""
+    is_ours = os.geteuid() in (0, status.st_uid)
+    if not is_ours or not status.st_mode & (stat.S_IROTH | stat.S_IXOTH):
+        return ""
+    mode = f"{stat.S_IMODE(status.st_mode):04o}"
+    why = "a recording has kernel addresses and the kernel log"
+    command = shell_command(["chmod", "-R", "o="], [str(store)])
+    return f"every user can read {store} (mode {mode}), and {why}: {command}"
 
 
 def not_permitted(path: Path) -> CannotLookError:

@@ -154,7 +154,9 @@ class Writer:
 
     def _open(self, item: _Begin) -> None:
         make_folders(item.folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        flags = (
+            os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        )
         descriptor = os.open(item.folder / JOURNAL, flags, FILE_MODE)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody may seal it meanwhile

@@ -8,17 +8,31 @@ from pathlib import Path
 
 from necroscope.errors import ChangeError
 from necroscope.recording.durable import sync_folder
+from necroscope.recording.trusted_folder import open_trusted, refuse_untrusted
 from necroscope.remedies.actions.means.tell_systemd import reload_systemd
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_tree import is_searched
 
 
 def place_of(host: Host, name: str) -> Path:
-    """Where a file is for us: links on the way are followed inside the root, and itself is not."""
+    """Return where a file is for us: links on the way are followed inside the root, and itself is not.
+
+    As root, raise UntrustedFolderError if another user could lead us out of an image. Raises OSError.
+    """
     folder, _, base = name.rpartition("/")
     if not name.startswith("/") or base in ("", ".", "..") or ".." in folder.split("/"):
         raise OSError(errno.EINVAL, "not the whole name of a file", name)
-    return host.path(folder or "/") / base
+    place = host.path(folder or "/")
+    if os.geteuid() == 0 and not host.is_own:
+        _refuse_untrusted_image(host, place)
+    return place / base
+
+
+def _refuse_untrusted_image(host: Host, folder: Path) -> None:
+    if not host.is_live:  # the root of a process is where the kernel says
+        refuse_untrusted(host.root)
+    there = next(one for one in (folder, *folder.parents) if one == host.root or os.path.lexists(one))
+    os.close(open_trusted(there, root=host.root))
 
 
 def reload_for(host: Host, name: str) -> None:

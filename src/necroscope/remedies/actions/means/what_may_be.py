@@ -14,7 +14,7 @@ from pathlib import Path
 
 from necroscope.errors import UntrustedFolderError
 from necroscope.model.fix import State
-from necroscope.recording.trusted_folder import open_trusted
+from necroscope.recording.trusted_folder import open_trusted, why_writable
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_names import parse_unit_name
 from necroscope.sources.systemd.unit_tree import PERSISTENT, PRESETS, RUNTIME, is_searched, resolve
@@ -83,7 +83,8 @@ def why_not_kept(host: Host, mode: str, owner: str) -> str:
         return f"mode {mode[:20]!r}: no such file is setuid, setgid or sticky"
     if why := why_not_owner(host, owner):
         return why
-    return _why_writable(int(mode, 8), int(owner.partition(":")[2]))
+    others = stat.S_IWOTH | (0 if owner.endswith(":0") else stat.S_IWGRP)
+    return f"mode {mode}: others could write to it" if int(mode, 8) & others else ""
 
 
 def why_not_owner(host: Host, owner: str) -> str:
@@ -115,13 +116,8 @@ def why_other_keys(before: State, keys: Collection[str]) -> str:
 
 
 def _owners(host: Host) -> Collection[int]:
-    """Return who root is there; of an image, also who made it."""
-    return {0, os.geteuid(), host.root.stat().st_uid}
-
-
-def _why_writable(mode: int, gid: int) -> str:
-    others = stat.S_IWOTH | (stat.S_IWGRP if gid else 0)
-    return f"mode {mode:04o}: others could write to it" if mode & others else ""
+    """Return who may own what root relies on; for another user, also who made the image."""
+    return {0} if os.geteuid() == 0 else {0, os.geteuid(), host.root.stat().st_uid}
 
 
 def _why_not_roots(host: Host, name: str) -> str:
@@ -142,5 +138,5 @@ def _why_not_roots(host: Host, name: str) -> str:
         return f"systemd would read {name}: {error}"
     if not stat.S_ISREG(status.st_mode) or status.st_uid not in owners:
         return f"systemd would read {name}, which is not a file of root's"
-    why = _why_writable(stat.S_IMODE(status.st_mode), status.st_gid)
+    why = why_writable(status)
     return f"systemd would read {name}, {why}" if why else ""
