@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import ConfigError
-from necroscope.sources.plain_files import STDIN, read_named
+from necroscope.sources.plain_files import read_named
 
 TABLES = ("allow", "forbid", "others")
 OTHERS = ("judge", "report")
-HINT = f"--policy names a TOML file, or {STDIN}"
+HINT = "--policy names a TOML file, or /dev/stdin"
 # Far beyond any policy that somebody wrote. What is larger takes a parser minutes, or its stack.
 MAX_BYTES = 1 << 20
 MAX_LINE = 1000  # characters

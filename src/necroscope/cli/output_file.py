@@ -32,14 +32,21 @@ def write_output(path: Path, data: bytes, *, force: bool) -> None:
         if not force:
             write_new(path, data)
         elif path.parent in OF_OURS or _is_special(path):
-            with os.fdopen(os.open(path, os.O_WRONLY | _no_links(path)), "wb") as file:
-                file.write(data)
+            _write_to(path, data)
         else:
             write_durably(path, data, mode=None)
     except FileExistsError as error:
         raise UsageError(f"{path} exists", hint="-f overwrites it") from error
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def _write_to(path: Path, data: bytes) -> None:
+    """Write to a pipe or a device. Refuse one of another user: it could block us, and is not ours to fill."""
+    if path.parent not in OF_OURS and path.lstat().st_uid not in (0, os.geteuid()):
+        raise UsageError(f"{path} belongs to another user", hint="name another file")
+    with os.fdopen(os.open(path, os.O_WRONLY | _no_links(path)), "wb") as file:
+        file.write(data)
 
 
 def _is_special(path: Path) -> bool:

@@ -13,8 +13,9 @@ from typing import TextIO
 
 from necroscope.model.visible_text import LINES, visible_text
 
-PAINT = re.compile(r"(\033\[[0-9;]*m)")
 COLOURS = {"critical": "1;31", "warning": "1;33", "info": "1;36", "good": "1;32", "dim": "2", "bold": "1"}
+# Our own colours only: any other could hide text.
+PAINT = re.compile(rf"(\033\[(?:0|{'|'.join(COLOURS.values())})m)")
 EXAMPLE = "necroscope "  # how the lines of a paragraph of examples begin
 LONGEST_NAME = 8  # of what stands in the left column of a page
 WIDEST = 110  # longer lines are hard to read

@@ -6,11 +6,13 @@ At most one rendering per second, however many ask.
 
 from __future__ import annotations
 
+import sys
 import time
 import traceback
 from collections.abc import Callable
 
 from necroscope.exporter.exposition import CONTENT_TYPE
+from necroscope.model.visible_text import LINES, visible_text
 
 MAX_REQUEST_BYTES = 8192  # of a request line and its headers; nothing else is read
 FRESH_SECONDS = 1.0
@@ -31,6 +33,7 @@ class Answers:
     def __init__(self, render: Callable[[], str]) -> None:
         self._render = render
         self._metrics = b""
+        self._error = ""  # why the metrics cannot be rendered
         self._rendered = -FRESH_SECONDS
 
     def to(self, request: bytes | bytearray) -> bytes:
@@ -53,13 +56,16 @@ class Answers:
             return _answer(404, b"there are /metrics and /healthz\n")
         if time.monotonic() - self._rendered < FRESH_SECONDS:
             return self._metrics
-        try:
-            text = self._render()
-        except Exception:  # noqa: BLE001 - one metric that fails must not silence the port
-            traceback.print_exc()
-            return _answer(500)
-        self._metrics = _answer(200, text.encode(), CONTENT_TYPE)
         self._rendered = time.monotonic()
+        try:
+            self._metrics = _answer(200, self._render().encode(), CONTENT_TYPE)
+            self._error = ""
+        except Exception:  # noqa: BLE001 - one metric that fails must not silence the port
+            self._metrics = _answer(500)
+            error = visible_text(traceback.format_exc(), LINES)
+            if error != self._error and sys.stderr:  # once, however many ask
+                sys.stderr.write(error)
+                self._error = error
         return self._metrics
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 
 HIDDEN = "(a path of the server)"
 # An absolute path; not the end of an address or of two words with a slash between, and not our own /api/...
-_PATH = re.compile(r"(?<![\w.:/~)-])/(?!api/)[^\s:;,'\"`()]*[^\s:;,'\"`().]")
+_PATH = re.compile(
+    r"(?:file://|(?<![\w./~)-])(?<!https:)(?<!http:)(?<!s3:))/(?!api/|/)[^\s:;,'\"`()]*[^\s:;,'\"`().]"
+)
 
 
 def without_paths(text: str, roots: Iterable[Path] = ()) -> str:

@@ -21,6 +21,8 @@ from jeepney.bus_messages import message_bus
 from necroscope.sources.host import Host
 
 TIMEOUT_SECONDS = 3.0  # for one breath, whatever else systemd sends meanwhile
+MAX_ANSWER_BYTES = 64 << 20  # to one breath; whatever else systemd sends meanwhile counts, too
+MAX_GREETING_BYTES = 16 << 10
 QUESTIONS_AT_ONCE = 100  # dbus-daemon refuses more than 128 that wait for an answer
 SOCKETS = ("/run/dbus/system_bus_socket", "/run/systemd/private")
 NOBODY = (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)  # no one listens
@@ -101,13 +103,18 @@ class SystemdBus:
             block += question.serialise(serial=serials[-1])
         self._socket.sendall(block)
         answers: dict[int, Message] = {}
+        left_bytes = MAX_ANSWER_BYTES
         while len(answers) < len(serials):
             try:
                 message = self._parser.get_next_message()
             except (LookupError, ValueError, TypeError) as error:
                 raise OSError(errno.EPROTO, f"not an answer in D-Bus: {error!r}") from error
             if message is None:
-                self._parser.add_data(_receive(self._socket, deadline))
+                data = _receive(self._socket, deadline)
+                left_bytes -= len(data)
+                if left_bytes < 0:
+                    raise OSError(errno.EMSGSIZE, f"answers of more than {MAX_ANSWER_BYTES:,} bytes")
+                self._parser.add_data(data)
             elif HeaderFields.reply_serial in message.header.fields:  # signals are not for us
                 answers[message.header.fields[HeaderFields.reply_serial]] = message
         return [answers[serial] for serial in serials]
@@ -176,6 +183,8 @@ def _authenticate(door: socket.socket) -> bytes:
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while b"\r\n" not in answer:
         answer += _receive(door, deadline)
+        if len(answer) > MAX_GREETING_BYTES:
+            raise OSError(errno.EPROTO, "not a greeting in D-Bus")
     line, _, surplus = answer.partition(b"\r\n")
     if not line.startswith(b"OK "):
         raise PermissionError(0, f"refused: {line.decode(errors='replace')}")

@@ -16,7 +16,7 @@ from necroscope.errors import PlanError
 from necroscope.model.plan import Plan
 from necroscope.remedies.catalog import ALL_REMEDIES
 from necroscope.remedies.planning.goals import why_not_goal
-from necroscope.sources.plain_files import STDIN, read_named
+from necroscope.sources.plain_files import read_named
 
 SCHEMA = 1
 KIND = "necroscope-plan"
@@ -42,7 +42,7 @@ def read_plan(path: Path) -> Plan:
         data = read_named(path, LARGEST_FILE_BYTES)
     except OSError as error:
         raise PlanError(
-            f"{path}: {error.strerror}", hint=f"{HINT}; {STDIN} reads what is piped in"
+            f"{path}: {error.strerror}", hint=f"{HINT}; /dev/stdin reads what is piped in"
         ) from error
     try:
         return parse_plan(data)
