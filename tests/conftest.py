@@ -26,16 +26,17 @@ hypothesis.settings.load_profile("same")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let programs that tests start obey Ctrl-C and a closed terminal, even under nohup or with `&`.
+    """Obey Ctrl-C and a closed terminal in tests and what they start, even under nohup or with `&`.
 
-    They would inherit that a signal is ignored, but not that a handler does nothing. The process that hands
-    out the tests starts only workers, and these must go on ignoring the signal.
+    Programs would inherit that a signal is ignored. The process that hands out the tests starts only workers,
+    and these must go on ignoring the signal.
     """
     if not _is_worker(config) and config.getoption("numprocesses", None):
         return
-    for number in (signal.SIGINT, signal.SIGHUP):
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: lambda *_: None}
+    for number, handler in handlers.items():
         if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module", autouse=True)
