@@ -21,6 +21,7 @@ from lab.machines.image_roots import plant
 from necroscope.audit.snapshot import snapshot_text
 from necroscope.cli import look_now
 from necroscope.cli.main import main
+from necroscope.cli.screen import Screen
 from necroscope.exporter.exposition import render
 from necroscope.exporter.families import Sample
 from necroscope.kubernetes.conditions import conditions_of
@@ -162,6 +163,14 @@ def test_what_a_cluster_is_told() -> None:
     assert len(episode.message) <= 1024 and episode.message.endswith(
         f"necroscope flame --around {episode.id}"
     )
+
+
+def test_colours_of_others_are_shown_and_not_used() -> None:
+    """In black on black, a line would not be seen; on a terminal, our own colours pass."""
+    ours = Screen(80, colour=True).paint("cause", "critical")
+    shown = Screen(80, colour=True).shown(f"{ours} \033[30;40mhidden\033[8m \033[38;5;0m")
+    assert shown.startswith(ours)
+    check_visible(shown.removeprefix(ours))
 
 
 def questions() -> Iterator[str]:

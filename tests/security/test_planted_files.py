@@ -18,6 +18,7 @@ import pytest
 
 from necroscope.cli.main import main
 from necroscope.cli.output_file import write_output
+from necroscope.errors import UsageError
 from necroscope.recording.durable import write_durably
 from tests.stored import open_segment, seconds_of
 from tests.unprivileged import NOBODY
@@ -76,6 +77,31 @@ def test_an_output_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path, secr
 def test_an_output_to_a_device_does_not_replace_it() -> None:
     write_output(Path("/dev/null"), b"x", force=True)
     assert stat.S_ISCHR(Path("/dev/null").lstat().st_mode)
+
+
+@as_root
+def test_an_output_to_a_pipe_of_another_user_is_refused(tmp_path: Path) -> None:
+    """It would block us, and its owner would read what we write."""
+    pipe = tmp_path / "out"
+    os.mkfifo(pipe)
+    os.chown(pipe, NOBODY, NOBODY)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(UsageError, match="out belongs to another user"):
+            write_output(pipe, b"kernel addresses", force=True)
+        assert os.read(reader, 100) == b""
+    finally:
+        os.close(reader)
+
+
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_what_is_piped_in_is_read_by_any_of_its_names(tmp_path: Path, name: str) -> None:
+    command = [sys.executable, "-m", "necroscope", "audit", "--policy", name, "--root", str(tmp_path)]
+    done = subprocess.run(
+        command, input="[strange]\n", capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert f"{name}: unknown key 'strange'" in done.stderr
 
 
 def test_an_output_to_stdout_does_not_replace_its_link(tmp_path: Path) -> None:

@@ -28,14 +28,16 @@ from necroscope.cli.main import main
 from necroscope.errors import StoreError
 from necroscope.exporter.exposition import status_samples
 from necroscope.profiles import in_child, open_profile
-from necroscope.recording import closing, sealer
+from necroscope.recording import closing, rolling, sealer
+from necroscope.recording import seal as recording_seal
+from necroscope.recording.journal import JOURNAL
 from necroscope.recording.sealer import Sealer
 from necroscope.recording.store import StoredSegment, read_segment
 from necroscope.recording.stretch import read_moments
 from tests.exporter.test_exposition import STATUS
 from tests.profiles import captures
 from tests.security.made_captures import SPIN, Mapped, capture, program
-from tests.stored import open_segment, seconds_of
+from tests.stored import no_profile, open_segment, seconds_of
 
 MOMENTS = seconds_of(["idle"] * 5, ["system"] * 5)
 SCRIPTS = {"hangs": "exec sleep 600", "dies": "kill -9 $$", "fails": "exit 1"}
@@ -155,6 +157,24 @@ def test_other_segments_are_not_held_up(
         tick_until(one, lambda: one.sealed == 3)
     assert [read_segment(other.folder).is_open for other in others] == [False] * 3
     assert one.error and not one.incomplete
+
+
+def test_a_flood_of_lines_begins_a_new_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever makes the kernel write lines makes a journal grow, and a large one is not read again."""
+    monkeypatch.setattr(rolling, "FULL_BYTES", 1000)
+    answer = record(tmp_path / "store", "-d", "3s", "--segment", "10m")
+    assert answer["ok"] and answer["segments_sealed"] >= 2
+
+
+def test_nothing_of_a_journal_that_is_too_large_is_lost(
+    segment: StoredSegment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = segment.folder / JOURNAL
+    before = journal.read_bytes()
+    monkeypatch.setattr(recording_seal, "MAX_JOURNAL_BYTES", len(before) - 1)
+    with pytest.raises(StoreError, match="the journal is larger than"):
+        recording_seal.seal_recorded(segment, no_profile)
+    assert journal.read_bytes() == before and read_segment(segment.folder).is_open
 
 
 def seal(*words: str) -> subprocess.CompletedProcess[bytes]:

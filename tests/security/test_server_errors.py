@@ -115,6 +115,9 @@ def test_a_place_of_a_fleet_that_is_away(store: Path, tmp_path: Path) -> None:
         ("there is nothing: /api/hosts lists them", "there is nothing: /api/hosts lists them"),
         ("s3://bucket/fleet and/or x", "s3://bucket/fleet and/or x"),
         ("the page is at /", "the page is at /"),
+        ("file:///home/alice/fleet: gone", "(a path of the server): gone"),
+        ("read:/home/alice/x", "read:(a path of the server)"),
+        ("https://docs.example.org/a/b", "https://docs.example.org/a/b"),
     ],
 )
 def test_paths_go_and_words_stay(said: str, shown: str) -> None:

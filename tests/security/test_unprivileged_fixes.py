@@ -108,3 +108,17 @@ def test_without_root_one_s_own_image_is_changed_and_taken_back() -> None:
         assert listing(own) != before
         assert fix("--undo", id)["fix"]["state"] == "undone"
         assert listing(own) == before
+
+
+@as_root
+def test_root_does_not_write_into_an_image_that_another_user_can_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its owner could put a link out of the image where root is about to write."""
+    image = make_image(tmp_path / "image")
+    subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", str(image)], check=True)
+    before = listing(image)
+    place = ["--root", str(image), "--store", str(tmp_path / "store")]
+    assert main(["fix", *place, "disable-unit", UNIT, "--apply"]) == 2
+    assert "belongs to nobody" in capsys.readouterr().err
+    assert listing(image) == before

@@ -1,0 +1,138 @@
+"""Attack: whoever can change a folder on the way to what root writes leads root somewhere else.
+
+By a link of their own, by a folder that they made a moment before root did, by a name in a recording that
+leads out of its folder, and by a lock that they hold because they can read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from necroscope.errors import StoreError, UntrustedFolderError
+from necroscope.fleet.ship.spool import Spool
+from necroscope.kubernetes.kept_reports import KeptReports
+from necroscope.recording import trusted_folder
+from necroscope.recording.durable import make_folders
+from necroscope.recording.lock import LOCK, held
+from necroscope.recording.store import DESCRIPTION, Store, read_segment
+from necroscope.recording.trusted_folder import make_trusted, open_trusted
+from necroscope.sources.plain_files import read_plain
+from tests.stored import HOST, open_segment, seconds_of
+from tests.unprivileged import NOBODY
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who is attacked")
+
+
+def is_same(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    finally:
+        os.close(descriptor)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    (tmp_path / "real/store").mkdir(parents=True)
+    return tmp_path / "real/store"
+
+
+@pytest.mark.parametrize("target", ["real", "{}/real", "./real/../real/.", "second"])
+def test_links_of_ours_are_followed(tmp_path: Path, store: Path, target: str) -> None:
+    (tmp_path / "second").symlink_to("real")
+    (tmp_path / "link").symlink_to(target.format(tmp_path))
+    assert is_same(open_trusted(tmp_path / "link/store"), store)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_loop_of_links_ends(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="symbolic links"):
+        open_trusted(tmp_path / "a/store")
+
+
+@as_root
+def test_a_link_of_somebody_else_is_not_followed(tmp_path: Path, store: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
+    with pytest.raises(UntrustedFolderError, match="could lead it elsewhere"):
+        open_trusted(link / store.name)
+
+
+@as_root
+@pytest.mark.parametrize("change", ["owner", "mode", "group"])
+def test_a_link_does_not_hide_a_folder_of_somebody_else(tmp_path: Path, store: Path, change: str) -> None:
+    """Also when `..` leads back to a folder that is trusted."""
+    theirs = tmp_path / "theirs"
+    (theirs / "inner").mkdir(parents=True)
+    if change == "owner":
+        os.chown(theirs, NOBODY, NOBODY)
+    else:
+        theirs.chmod(0o757 if change == "mode" else 0o775)
+    (tmp_path / "link").symlink_to("theirs/inner/../../real")
+    with pytest.raises(UntrustedFolderError, match=f"{theirs}"):
+        open_trusted(tmp_path / "link" / store.name)
+
+
+@as_root
+def test_a_folder_that_somebody_made_just_before_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In /tmp, between the look and the making."""
+
+    def too_late(path: Path) -> None:
+        path.mkdir()
+        os.chown(path, NOBODY, NOBODY)
+        make_folders(path)
+
+    monkeypatch.setattr(trusted_folder, "make_folders", too_late)
+    with pytest.raises(UntrustedFolderError, match="belongs to nobody"):
+        make_trusted(tmp_path / "store")
+
+
+@as_root
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda folder: KeptReports(folder).prepare(),
+        lambda folder: Spool(folder).prepare(),
+        lambda folder: Store(folder.parent).new_segment(folder.name).__enter__(),
+    ],
+    ids=["reports to Kubernetes", "what is to be shipped", "an import"],
+)
+def test_nothing_is_written_below_a_folder_of_somebody_else(
+    tmp_path: Path, prepare: Callable[[Path], object]
+) -> None:
+    folder = tmp_path / "store" / HOST
+    folder.mkdir(parents=True)
+    os.chown(folder, NOBODY, NOBODY)
+    with pytest.raises(UntrustedFolderError, match="belongs to nobody"):
+        prepare(folder)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("made_before", [False, True])
+def test_nobody_else_can_read_and_so_hold_the_lock(tmp_path: Path, made_before: bool) -> None:
+    if made_before:  # by an older version
+        (tmp_path / LOCK).write_text("")
+        (tmp_path / LOCK).chmod(0o644)
+    with held(tmp_path):
+        assert stat.S_IMODE((tmp_path / LOCK).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("boot_id", ["../x", "/etc/shadow", "a/b", "x" * 65, "\n", 7])
+def test_a_boot_that_would_lead_out_of_the_folder(tmp_path: Path, boot_id: object) -> None:
+    """It becomes part of the name of a file with symbols, which root reads."""
+    folder = open_segment(tmp_path, seconds_of(["idle"] * 3)).folder
+    document = json.loads(read_plain(folder / DESCRIPTION, 1 << 20))
+    document["host"]["boot_id"] = boot_id
+    (folder / DESCRIPTION).write_text(json.dumps(document))
+    with pytest.raises(StoreError):
+        read_segment(folder)
