@@ -159,8 +159,18 @@ def state(leak: LeakingUnit) -> dict[str, str]:
     # The unit comes and goes, and what it leaks.
     cgroups = (folder for folder, _, _ in os.walk(leak.cgroup.parent) if "/ecs" not in folder)
     found["cgroups"] = " ".join(sorted(cgroups))
-    shown = "--property=Id,LoadState,UnitFileState,FragmentPath,DropInPaths"
-    found["units"] = leak.machine.run(["systemctl", "show", shown, "*"]).stdout
+    listed = leak.machine.run(["systemctl", "list-unit-files", "--no-legend"]).stdout
+    return {**found, "unit files": listed, **loaded_units(leak)}
+
+
+def loaded_units(leak: LeakingUnit) -> dict[str, str]:
+    """What each unit was loaded from. systemd forgets one that is not active when nothing refers to it."""
+    shown = "--property=ActiveState,Id,LoadState,UnitFileState,FragmentPath,DropInPaths"
+    found = {}
+    for unit in leak.machine.run(["systemctl", "show", shown, "*"]).stdout.strip().split("\n\n"):
+        state = dict(line.split("=", 1) for line in unit.splitlines())
+        if state.pop("ActiveState") == "active" or state["Id"] == UNIT:
+            found[f"unit {state['Id']}"] = str(state)
     return found
 
 
