@@ -13,9 +13,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from necroscope.cli import rules
 from necroscope.cli.main import main
 from necroscope.cli.output_file import write_output
 from necroscope.errors import UsageError
@@ -72,6 +74,26 @@ def test_an_output_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path, secr
     assert main(["rules", "grafana", "-o", str(tmp_path), "-f"]) == 0
     assert not made.is_symlink()
     assert secret.read_text() == SECRET
+
+
+def test_the_mode_of_a_program_is_not_set_through_a_link(
+    tmp_path: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Laid by the folder's owner as soon as the program is there."""
+    secret.chmod(0o600)
+    programs: list[Path] = []
+
+    def write_and_swap(path: Path, data: bytes, **more: Any) -> None:
+        write_output(path, data, **more)
+        if data.startswith(b"#!"):
+            programs.append(path)
+            assert path.stat().st_mode & 0o111
+            path.unlink()
+            path.symlink_to(secret)
+
+    monkeypatch.setattr(rules, "write_output", write_and_swap)
+    assert main(["rules", "npd", "-o", str(tmp_path / "rules")]) == 0
+    assert programs and stat.S_IMODE(secret.stat().st_mode) == 0o600
 
 
 def test_an_output_to_a_device_does_not_replace_it() -> None:

@@ -12,6 +12,7 @@ from necroscope.recording.durable import write_durably, write_new
 
 # Only root makes names there: /dev/stdout is a link, which must be followed and never replaced.
 OF_OURS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
+USUAL_MODE, PROGRAM_MODE = 0o666, 0o777  # without what the user's umask takes away
 
 
 def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
@@ -26,15 +27,16 @@ def refuse_existing(arguments: argparse.Namespace) -> None:
         raise UsageError(f"{arguments.output} exists", hint="-f overwrites it")
 
 
-def write_output(path: Path, data: bytes, *, force: bool) -> None:
+def write_output(path: Path, data: bytes, *, force: bool, is_program: bool = False) -> None:
     """Write a new file, or with `force` in place of an old one. A pipe or a device is only written to."""
+    mode = PROGRAM_MODE if is_program else USUAL_MODE
     try:
         if not force:
-            write_new(path, data)
+            write_new(path, data, mode)
         elif path.parent in OF_OURS or _is_special(path):
             _write_to(path, data)
         else:
-            write_durably(path, data, mode=None)
+            write_durably(path, data, mode=mode, use_umask=True)
     except FileExistsError as error:
         raise UsageError(f"{path} exists", hint="-f overwrites it") from error
     except OSError as error:

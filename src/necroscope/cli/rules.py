@@ -90,7 +90,5 @@ def _write(folder: Path, file: RuleFile, *, force: bool) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{path.parent}: {error.strerror}", hint="-o names a folder") from error
-    write_output(path, file.text.encode(), force=force)
-    if file.is_program:
-        path.chmod(0o755)
+    write_output(path, file.text.encode(), force=force, is_program=file.is_program)
     return path

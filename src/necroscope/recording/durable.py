@@ -30,15 +30,16 @@ def write_durably(  # noqa: PLR0913 - all but the first two are named
     path: Path,
     data: bytes | SupportsRead[bytes],
     *,
-    mode: int | None = FILE_MODE,
+    mode: int = FILE_MODE,
+    use_umask: bool = False,
     owner: tuple[int, int] | None = None,
     sync: bool = True,
     dir_fd: int | None = None,
 ) -> None:
     """Write bytes, or what is left of an open file, whole or not at all. Raises OSError.
 
-    Without a mode, the user's umask decides. The folder is not synced: see `sync_folder`. Without `sync`, a
-    power cut may leave an empty file.
+    With `use_umask`, the user's umask takes bits of the mode away. The folder is not synced: see
+    `sync_folder`. Without `sync`, a power cut may leave an empty file.
     """
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=dir_fd)
@@ -48,11 +49,11 @@ def write_durably(  # noqa: PLR0913 - all but the first two are named
         _remove_partials(folder, path.name, time.time() - STALE_SECONDS)
         partial = f".{path.name}.{secrets.token_hex(8)}{PARTIAL}"
         try:
-            descriptor = os.open(partial, NEW, 0o666 if mode is None else 0o600, dir_fd=folder)
+            descriptor = os.open(partial, NEW, mode if use_umask else 0o600, dir_fd=folder)
             with os.fdopen(descriptor, "wb") as file:
                 if owner is not None:
                     os.fchown(descriptor, *owner)
-                if mode is not None:  # after the owner, since a new owner clears the bits that give rights
+                if not use_umask:  # after the owner, since a new owner clears the bits that give rights
                     os.fchmod(descriptor, mode)
                 if isinstance(data, bytes):
                     file.write(data)
@@ -72,9 +73,9 @@ def write_durably(  # noqa: PLR0913 - all but the first two are named
         os.close(folder)
 
 
-def write_new(path: Path, data: bytes) -> None:
-    """Write a file that must not exist yet; the user's umask decides its mode. Raises OSError."""
-    with os.fdopen(os.open(path, NEW, 0o666), "wb") as file:
+def write_new(path: Path, data: bytes, mode: int) -> None:
+    """Write a file that must not exist yet; the user's umask takes bits of the mode away. Raises OSError."""
+    with os.fdopen(os.open(path, NEW, mode), "wb") as file:
         file.write(data)
 
 

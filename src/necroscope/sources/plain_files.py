@@ -18,6 +18,7 @@ from typing import BinaryIO
 OWN_DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/(\d{1,6})")
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 STEP_BYTES = 1 << 20
+MAX_LIST_BYTES = 4 << 20  # of a list that somebody wrote, such as one of hosts
 
 
 def open_plain(path: Path | str, *, dir_fd: int | None = None, owners: Collection[int] | None = None) -> int:

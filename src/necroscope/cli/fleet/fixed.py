@@ -33,6 +33,7 @@ from necroscope.errors import UsageError
 from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.packages import needs_packages
 from necroscope.model.verdict import Verdict
+from necroscope.sources.plain_files import MAX_LIST_BYTES, read_named
 
 if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
@@ -144,7 +145,7 @@ def _fact_value(text: str, option: str) -> FactValue:
 def _read_names(path: Path) -> frozenset[str]:
     """The hosts in a file; # begins a comment."""
     try:
-        lines = path.read_text().splitlines()
+        lines = read_named(path, MAX_LIST_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or 'not text'}") from error
     return frozenset(filter(None, (line.partition("#")[0].strip() for line in lines)))

@@ -15,6 +15,7 @@ from pathlib import Path
 from necroscope.errors import UsageError
 from necroscope.fleet.jobs.kubernetes_pods import Pods
 from necroscope.fleet.jobs.ray_rows import RayNode
+from necroscope.sources.plain_files import MAX_LIST_BYTES, read_named
 
 EXAMPLE = "lines such as 192.0.2.7 = node-7"
 
@@ -71,7 +72,7 @@ def known_hosts(hosts: Iterable[str], identities: Iterable[tuple[str, str]]) -> 
 def read_hosts_file(path: Path) -> dict[str, str]:
     """The hosts that a file names: TOML, or `address or name = host` lines. UsageError: it is neither."""
     try:
-        text = path.read_text()
+        text = read_named(path, MAX_LIST_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}", hint=EXAMPLE) from error
     try:
