@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from necroscope.findings.node_state_json import parse_state
+from necroscope.recording.journal import LOCK
+from necroscope.recording.process_lock import LOCK_MODE, locked
 from necroscope.recording.segment import Moment
 from tests.cli.conftest import Document, Run
 from tests.cli.test_recorded_verbs import build
@@ -52,8 +53,7 @@ def test_one_that_is_being_written_does_not_hold_up_the_others(
     empty = open_segment(tmp_path, (), host="node-18")
     (damaged := tmp_path / "node-18/20260415T110000Z").mkdir()
     (damaged / "segment.json").write_text("{")
-    with (busy.folder / "journal.frames").open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked(busy.folder / LOCK, LOCK_MODE):
         body = document("seal", "--store", tmp_path, exit_code=0)
     assert (body["sealed"], body["removed"]) == ([str(left.folder)], [str(empty.folder)])
     assert sorted(one["folder"] for one in body["refused"]) == [str(busy.folder), str(damaged)]
@@ -64,8 +64,7 @@ def test_one_that_is_being_written_does_not_hold_up_the_others(
 
 def test_one_that_is_named_and_refused_is_exit_2(necroscope: Run, document: Document, tmp_path: Path) -> None:
     busy, left = open_segment(tmp_path, MOMENTS[:6]), open_segment(tmp_path, MOMENTS[5:])
-    with (busy.folder / "journal.frames").open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked(busy.folder / LOCK, LOCK_MODE):
         body = document("seal", busy.folder, left.folder, exit_code=2)
         assert body["sealed"] == [str(left.folder)]
         assert [one["folder"] for one in body["refused"]] == [str(busy.folder)]

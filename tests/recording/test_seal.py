@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Mapping
@@ -17,8 +16,9 @@ from necroscope.model.reading import Absence, Reading
 from necroscope.recording import seal
 from necroscope.recording.clock import Anchor
 from necroscope.recording.durable import write_durably
-from necroscope.recording.journal import JOURNAL, clip_frame
+from necroscope.recording.journal import JOURNAL, LOCK, clip_frame
 from necroscope.recording.look_back import look_back
+from necroscope.recording.process_lock import LOCK_MODE, locked
 from necroscope.recording.seal import seal_recorded
 from necroscope.recording.store import Store, read_segment
 from necroscope.recording.stored_events import read_events
@@ -257,11 +257,10 @@ def test_the_log_clock_is_checked_against_what_perf_saw_of_the_same_lines(tmp_pa
 def test_a_journal_that_is_being_written_is_refused(tmp_path: Path) -> None:
     segment = open_segment(tmp_path, MOMENTS)
     before = names(segment.folder)
-    with (segment.folder / JOURNAL).open("ab") as writer:
-        fcntl.flock(writer, fcntl.LOCK_EX)
+    with locked(segment.folder / LOCK, LOCK_MODE):
         with pytest.raises(StoreError, match="still being written"):
             seal_recorded(segment, no_profile)
-    assert names(segment.folder) == before
+        assert names(segment.folder) == {*before, LOCK}
     seal_recorded(segment, no_profile)
     assert not read_segment(segment.folder).is_open
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import threading
@@ -17,7 +16,8 @@ import pytest
 from necroscope.recording import durable
 from necroscope.recording import writer as writer_module
 from necroscope.recording.frames import frame, payloads
-from necroscope.recording.journal import JOURNAL
+from necroscope.recording.journal import JOURNAL, LOCK
+from necroscope.recording.process_lock import hold
 from necroscope.recording.writer import Writer
 
 RETRY_SECONDS = 0.01
@@ -97,12 +97,11 @@ def test_an_open_segment_is_on_disk_at_once_and_locked(tmp_path: Path, make: Cal
     writer.begin(tmp_path / "a", {})
     writer.append(frame(b"first"))
     wait_until(lambda: (tmp_path / "a" / JOURNAL).exists() and written(tmp_path / "a") == [b"first"])
-    with (tmp_path / "a" / JOURNAL).open("rb") as journal:
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        writer.end(tmp_path / "a")
-        wait_until(lambda: list(writer.finished) == [tmp_path / "a"])
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with pytest.raises(BlockingIOError):
+        hold(tmp_path / "a" / LOCK)
+    writer.end(tmp_path / "a")
+    wait_until(lambda: list(writer.finished) == [tmp_path / "a"])
+    os.close(hold(tmp_path / "a" / LOCK))
 
 
 def test_a_full_disk_costs_nothing_once_it_takes_again(

@@ -6,10 +6,12 @@ leads out of its folder, and by a lock that they hold because they can read it.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,10 +22,11 @@ from necroscope.kubernetes.kept_reports import KeptReports
 from necroscope.recording import trusted_folder
 from necroscope.recording.durable import make_folders
 from necroscope.recording.lock import LOCK, held
+from necroscope.recording.seal import seal_recorded
 from necroscope.recording.store import DESCRIPTION, Store, read_segment
 from necroscope.recording.trusted_folder import make_trusted, open_trusted
 from necroscope.sources.plain_files import read_plain
-from tests.stored import HOST, open_segment, seconds_of
+from tests.stored import HOST, no_profile, open_segment, seconds_of
 from tests.unprivileged import NOBODY
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who is attacked")
@@ -125,6 +128,17 @@ def test_nobody_else_can_read_and_so_hold_the_lock(tmp_path: Path, made_before: 
         (tmp_path / LOCK).chmod(0o644)
     with held(tmp_path):
         assert stat.S_IMODE((tmp_path / LOCK).stat().st_mode) == 0o600
+
+
+def test_whoever_may_read_a_segment_cannot_keep_it_from_being_sealed(tmp_path: Path) -> None:
+    """By a lock on each file that the group may read."""
+    segment = open_segment(tmp_path, seconds_of(["idle"] * 3), ended="full")
+    with ExitStack() as stack:
+        for path in segment.folder.iterdir():
+            file = stack.enter_context(path.open("rb"))
+            assert stat.S_IMODE(path.stat().st_mode) & 0o077, "others cannot read it"
+            fcntl.flock(file, fcntl.LOCK_SH)
+        assert seal_recorded(segment, no_profile) == "sealed"
 
 
 @pytest.mark.parametrize("boot_id", ["../x", "/etc/shadow", "a/b", "x" * 65, "\n", 7])

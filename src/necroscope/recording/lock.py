@@ -7,11 +7,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from necroscope.errors import StoreError, StoreHeldError
-from necroscope.recording.process_lock import AlreadyHeldError, is_held, locked, told_by
+from necroscope.recording.process_lock import LOCK_MODE, AlreadyHeldError, is_held, locked, told_by
 from necroscope.recording.trusted_folder import make_trusted
 
 LOCK = ".recorder"
-LOCK_MODE = 0o600  # whoever can read it could hold it, and so keep a recorder from starting
 
 
 @contextmanager

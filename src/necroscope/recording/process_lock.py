@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -16,6 +17,7 @@ from necroscope.sources.plain_files import open_plain, read_plain
 
 PAUSE_SECONDS = 0.05
 MAX_BYTES = 4096
+LOCK_MODE = 0o600  # whoever can read it could hold it
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -59,6 +61,15 @@ def locked(
             with suppress(FileNotFoundError):
                 os.unlink(path, dir_fd=dir_fd)
         os.close(descriptor)
+
+
+def hold(path: Path) -> int:
+    """Return a descriptor that holds a file until it is closed. Raises OSError, BlockingIOError if held."""
+    descriptor = os.open(path, FLAGS, LOCK_MODE)
+    if take(descriptor):
+        return descriptor
+    os.close(descriptor)
+    raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK), str(path))
 
 
 def _taken(path: Path, mode: int, tries: int, dir_fd: int | None) -> int:

@@ -7,7 +7,6 @@ still open, and the next attempt begins anew.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -21,7 +20,8 @@ from necroscope.errors import NecroscopeError, StoreError
 from necroscope.model.event import Event, worth_keeping
 from necroscope.recording.counters import write_counters
 from necroscope.recording.durable import FOLDER_MODE, remove_partials, sync_folder, sync_tree, write_durably
-from necroscope.recording.journal import JOURNAL, MAX_JOURNAL_BYTES, Journal, read_journal
+from necroscope.recording.journal import JOURNAL, LOCK, MAX_JOURNAL_BYTES, Journal, read_journal
+from necroscope.recording.process_lock import LOCK_MODE, AlreadyHeldError, locked
 from necroscope.recording.segment import Moment
 from necroscope.recording.store import (
     CAPTURE,
@@ -45,8 +45,10 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
     """Seal an open segment, and say what became of it: `sealed`, or `removed` where nothing is in it."""
     folder = segment.folder
     try:
-        with os.fdopen(open_plain(folder / JOURNAL), "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with (
+            locked(folder / LOCK, LOCK_MODE, remove=True),
+            os.fdopen(open_plain(folder / JOURNAL), "rb") as file,
+        ):
             if not read_segment(folder).is_open:  # somebody else did it between our look and our lock
                 return "sealed"
             data = file.read(MAX_JOURNAL_BYTES + 1)
@@ -64,7 +66,7 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
                     _clear(folder)  # a full disk has better use for the room
                 raise
             return "sealed"
-    except BlockingIOError as error:
+    except AlreadyHeldError as error:
         raise StoreError(f"{folder} is still being written, or sealed by somebody else") from error
     except OSError as error:
         raise StoreError(f"{folder}: cannot be sealed: {error.strerror or error}") from error

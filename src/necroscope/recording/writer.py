@@ -7,7 +7,6 @@ Every second is synced, so that a power cut costs no more than a crash does.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import threading
@@ -25,7 +24,8 @@ from necroscope.recording.durable import (
     sync_folder,
     write_durably,
 )
-from necroscope.recording.journal import JOURNAL
+from necroscope.recording.journal import JOURNAL, LOCK
+from necroscope.recording.process_lock import hold
 from necroscope.recording.store import DESCRIPTION
 
 MOST_WAITING_BYTES = 16 << 20  # an hour on 2 cores, some minutes on 96
@@ -63,7 +63,7 @@ class Writer:
         self._items: deque[_Begin | _End | bytes] = deque()
         self._news = threading.Condition()
         self._closing = False
-        self._descriptor = -1
+        self._descriptor = self._lock = -1
         self._size = 0
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
@@ -147,7 +147,8 @@ class Writer:
             if self._descriptor >= 0:
                 os.fdatasync(self._descriptor)
                 os.close(self._descriptor)
-            self._descriptor = -1
+                os.close(self._lock)
+            self._descriptor = self._lock = -1
             self.finished.append(item.folder)
         elif self._descriptor >= 0:
             self._append(item)
@@ -157,17 +158,20 @@ class Writer:
         flags = (
             os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         )
-        descriptor = os.open(item.folder / JOURNAL, flags, FILE_MODE)
+        lock = hold(item.folder / LOCK)  # nobody may seal it meanwhile
+        descriptor = -1
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody may seal it meanwhile
+            descriptor = os.open(item.folder / JOURNAL, flags, FILE_MODE)
             # After the journal: an open segment without one could be neither read nor sealed.
             write_durably(item.folder / DESCRIPTION, json.dumps(item.document, indent=1).encode())
             sync_folder(item.folder)
             sync_folder(item.folder.parent)
         except OSError:
-            os.close(descriptor)  # or its lock would keep the next attempt out
+            os.close(lock)  # or it would keep the next attempt out
+            if descriptor >= 0:
+                os.close(descriptor)
             raise
-        self._descriptor, self._size = descriptor, 0
+        self._descriptor, self._lock, self._size = descriptor, lock, 0
 
     def _append(self, data: bytes) -> None:
         try:

@@ -14,7 +14,7 @@ from necroscope.fleet.ship.requests import Request, read_requests
 from necroscope.fleet.ship.sending import Sender
 from necroscope.fleet.ship.spool import Spool
 from necroscope.fleet.ship.staging import Stager, Wish
-from necroscope.recording.process_lock import AlreadyHeldError, locked
+from necroscope.recording.process_lock import LOCK_MODE, AlreadyHeldError, locked
 
 LOCK = "lock"
 LOCK_TRIES = 3  # somebody may look whether it is held
@@ -139,7 +139,7 @@ def _held(spool: Spool) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             spool.prepare()
-            stack.enter_context(locked(spool.folder / LOCK, 0o640, tries=LOCK_TRIES))
+            stack.enter_context(locked(spool.folder / LOCK, LOCK_MODE, tries=LOCK_TRIES))
         except AlreadyHeldError as error:
             holder = f"the process with {error.holder}" if error.holder else "another process"
             what = f"{spool.folder}: {holder} ships already"
