@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 from necroscope.errors import PlaceError, StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.cache import Wanted, fetch_checked
-from necroscope.fleet.tables.index import Index, TableFile, index_bytes
+from necroscope.fleet.tables.index import DamagedIndexError, Index, TableFile, index_bytes, parse_index
 from necroscope.fleet.tables.reading import read_tables
 
 NAME = "hosts/victim/inbox/part.json"
@@ -91,3 +94,63 @@ def test_a_pipe_among_the_tables_does_not_block_a_question(tmp_path: Path) -> No
     place.write("index.json", index_bytes(Index(1, (file,))))
     with pytest.raises(StoreError, match="not there"):
         read_tables(place).bring([file])
+
+
+HOUR = {
+    "table": "events",
+    "hour": "20261119T02",
+    "name": "tables/a",
+    "rows": 1,
+    "bytes": 1,
+    "sha256": "0" * 64,
+}
+
+
+def index_with(**changes: object) -> bytes:
+    document = {"schema": 1, "made_us": 1, "rejected": {}, "replaced": {}, "files": [HOUR]}
+    file = {**HOUR, **{name: changes.pop(name) for name in [*changes] if name in HOUR}}
+    return json.dumps({**document, "files": [file], **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sha256": "/etc/cron.d/root"},
+        {"sha256": "../" * 21 + "a"},
+        {"sha256": 7},
+        {"hour": "../../x"},
+        {"hour": "20261119T99"},
+        {"rows": -1},
+        {"bytes": 1 << 70},
+        {"bytes": "9"},
+        {"name": ["x"]},
+        {"made_us": "now"},
+        {"rejected": [1]},
+        {"replaced": {"x": "y"}},
+    ],
+)
+def test_an_index_leads_nowhere_else(tmp_path: Path, changes: dict[str, object]) -> None:
+    """Its hashes become paths of the cache: root would make folders anywhere."""
+    assert parse_index(index_with()).files[0].sha256 == "0" * 64
+    place = FolderPlace(tmp_path)
+    place.write("index.json", index_with(**changes))
+    with pytest.raises(DamagedIndexError):
+        read_tables(place)
+
+
+def test_a_large_index_is_not_read(tmp_path: Path) -> None:
+    """A list of empty lists takes twenty times as much memory as on disk."""
+    place = FolderPlace(tmp_path)
+    place.write("index.json", b"[" + b"[]," * (6 << 20) + b"[]]")
+    with pytest.raises(PlaceError, match="larger"):
+        read_tables(place)
+
+
+@pytest.mark.parametrize("option", ["--control", "--hosts"])
+def test_a_pipe_for_a_list_of_hosts(tmp_path: Path, option: str) -> None:
+    (tmp_path / "bucket").mkdir()
+    os.mkfifo(tmp_path / "hosts")
+    command = [sys.executable, "-m", "necroscope", "fleet", "fixed", "--fleet", str(tmp_path / "bucket")]
+    command += ["--at", "1d", "--hosts", "a", option, str(tmp_path / "hosts")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (2, 3) and "Traceback" not in done.stderr

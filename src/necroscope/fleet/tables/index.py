@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ from necroscope.errors import StoreError
 
 SCHEMA = 1
 INDEX = "index.json"
+MAX_INDEX_BYTES = 16 << 20  # of 10,000 hosts and a week: 1 MB
+SHA256 = re.compile(r"[0-9a-f]{64}")
 ALWAYS = "always"  # the hour of what belongs to no hour
 HOUR_US = 3600 * 10**6
 
@@ -90,6 +93,25 @@ def index_bytes(index: Index) -> bytes:
     return json.dumps(document, sort_keys=True).encode()
 
 
+def _table_file(*, table: str, hour: str, name: str, rows: int, bytes: int, sha256: str) -> TableFile:  # noqa: PLR0913 - as stored
+    """Return an entry; its hash becomes a path, and its hour a time. Raises ValueError, TypeError."""
+    if not SHA256.fullmatch(sha256) or not all(map(_is_number, (rows, bytes))):
+        raise ValueError(f"the file {name!r:.80} has no sha256 or size")
+    if hour != ALWAYS and hour != hour_of(hour_begin_us(hour)):
+        raise ValueError(f"{hour!r:.80} is not an hour")
+    if not (isinstance(table, str) and isinstance(name, str)):
+        raise TypeError("a name is not text")
+    return TableFile(table, hour, name, rows, bytes, sha256)
+
+
+def _is_map_of(kind: type, value: object) -> bool:
+    return isinstance(value, dict) and all(type(one) is kind for one in value.values())
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
 def parse_index(content: bytes) -> Index:
     """The index in an object. StoreError: it is of another version; DamagedIndexError: it is none."""
     try:
@@ -98,8 +120,12 @@ def parse_index(content: bytes) -> Index:
             raise StoreError(
                 f"{INDEX}: schema {document['schema']!r}, not {SCHEMA}", hint="a newer necroscope made it"
             )
-        files = tuple(TableFile(**file) for file in document["files"])
-        return Index(document["made_us"], files, document["rejected"], document.get("replaced", {}))
+        files = tuple(_table_file(**file) for file in document["files"])
+        rejected, replaced = document["rejected"], document.get("replaced", {})
+        is_right = _is_map_of(str, rejected) and _is_map_of(int, replaced) and _is_number(document["made_us"])
+        if not is_right:
+            raise ValueError("it has values of another kind")
+        return Index(document["made_us"], files, rejected, replaced)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         hint = "necroscope fleet ingest makes it anew; the tables are not lost"
         raise DamagedIndexError(f"{INDEX} is damaged: {error}", hint=hint) from error

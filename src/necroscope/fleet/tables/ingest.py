@@ -24,6 +24,7 @@ from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, waiting_
 from necroscope.fleet.tables.index import (
     HOUR_US,
     INDEX,
+    MAX_INDEX_BYTES,
     DamagedIndexError,
     Index,
     index_bytes,
@@ -118,7 +119,7 @@ class _Round:
         self.result = replace(self.result, removed=removed)
 
     def _open(self) -> Index:
-        content = self._place.read(INDEX)
+        content = self._place.read(INDEX, MAX_INDEX_BYTES)
         try:
             if content is not None:
                 return parse_index(content)
@@ -138,7 +139,7 @@ class _Round:
         content = index_bytes(replace(index, made_us=time.time_ns() // 1000))
         self._claim.confirm()
         self._place.write(INDEX, content)
-        if self._place.read(INDEX) != content:
+        if self._place.read(INDEX, MAX_INDEX_BYTES) != content:
             hint = "nothing is lost: what hosts have sent stays until it is in the tables"
             raise StoreError(f"{INDEX} is not what was written: somebody else writes it", hint=hint)
         self._index = parse_index(content)

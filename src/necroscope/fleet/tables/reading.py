@@ -10,13 +10,13 @@ from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import Cache, Wanted, default_cache
-from necroscope.fleet.tables.index import INDEX, Index, TableFile, parse_index
+from necroscope.fleet.tables.index import INDEX, MAX_INDEX_BYTES, Index, TableFile, parse_index
 from necroscope.fleet.tables.opened import FleetTables
 
 
 def read_tables(place: Place, cache: Cache | None = None) -> FleetTables:
     """The tables as they are now; an empty index where nothing was ingested."""
-    content = place.read(INDEX)
+    content = place.read(INDEX, MAX_INDEX_BYTES)
     index = parse_index(content) if content is not None else Index()
     address = str(place.root.absolute()) if isinstance(place, FolderPlace) else place.address
     return FleetTables(index, bringing(place, cache), address)
