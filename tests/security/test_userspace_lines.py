@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import ConfigError
-from necroscope.findings.kernel_log_events import find_in_log
+from necroscope.findings.kernel_log_events import find_in_log, match_lines
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
 from necroscope.recording import log_clock
@@ -125,3 +125,20 @@ def test_the_event_of_a_trusted_line_keeps_saying_who_wrote_it() -> None:
         replace(segment_of({KERNEL_LOG: [kernel_log()]}), moments=(trusted_moment(),))
     ).events
     assert isinstance(event, Event) and event.from_user_space and event.time_ns < BEGIN_NS
+
+
+FORGED = f"tmpfs: Unknown parameter 'x\n{STALL}"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [LogLine(7_000, FORGED, 0, 1)],  # as /dev/kmsg has it
+        parse_syslog("".join(f"<3>[    0.000007] {line}\n" for line in FORGED.split("\n"))),
+    ],
+    ids=["/dev/kmsg", "syslog call"],
+)
+def test_a_line_break_in_a_name_that_the_kernel_complains_about(lines: list[LogLine]) -> None:
+    """Any user can mount a tmpfs in a namespace of their own, with options of any text."""
+    assert [line.is_by_program for line in lines] == [False]
+    assert match_lines(KernelLog(tuple(lines), 0, "a test"), lines).events == ()

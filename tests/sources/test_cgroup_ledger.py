@@ -36,7 +36,7 @@ def group(pattern: str = "/a-#", **more: Any) -> LedgerGroup:
     [
         ("/system.slice/ecs.service", "init.scope", "ecs.service"),
         ("/system.slice/ecs.service/task-#", "init.scope", "ecs.service"),
-        ("/machine.slice/vm.scope/system.slice/nginx.service", "", "nginx.service"),
+        ("/machine.slice/vm.scope/system.slice/nginx.service", "", "vm.scope"),
         (POD, "init.scope", "cri-containerd-#.scope"),
         ("/docker/#", "docker.service", "docker.service"),
         ("/docker/#", "", "runc"),

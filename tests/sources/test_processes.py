@@ -37,8 +37,14 @@ SCOPE = "cri-containerd-0b5c.scope"
         (f"0::/kubepods.slice/kubepods-burstable.slice/{POD}/{SCOPE}\n", SCOPE),
         (f"1:name=systemd:/kubepods.slice/{POD}/docker-7f.scope\n", "docker-7f.scope"),
         ("0::/kubepods/burstable/pod8a1/0b5c\n", ""),  # the cgroupfs driver
-        ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/a.service\n", "a.service"),
-        ("0::/machine.slice/vm.scope/payload/system.slice/nginx.service/worker\n", "nginx.service"),
+        ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/a.service\n", "user@1000.service"),
+        ("0::/machine.slice/vm.scope/payload/system.slice/nginx.service/worker\n", "vm.scope"),
+        (
+            "0::/user.slice/user-7.slice/user@7.service/x/kubelet.service\n",
+            "user@7.service",
+        ),  # anybody's name
+        ("0::/kubepods/pod8a1/kubelet.service\n", ""),
+        ("0::/../system.slice/a.service\n", "a.service"),
         ("0::/system.slice/containerd.service/kubepods:cri-containerd:0b5c\n", "containerd.service"),
         ("0::/init.scope\n", "init.scope"),
     ],

@@ -27,7 +27,7 @@ def test_every_tmpfs_is_told_once_and_rather_where_all_of_it_is() -> None:
 
 def names(folder: Path) -> list[str]:
     mount = TmpfsMount(folder.stat().st_dev, folder, "/named")
-    return sorted(name for name, _ in files_of(mount))
+    return sorted(file[0] for file in files_of(mount) if file)
 
 
 @needs_root
@@ -47,7 +47,7 @@ def test_files_with_content_are_found_in_folders_and_no_link_is_followed() -> No
 @needs_root
 def test_another_file_system_in_the_place_is_left_alone() -> None:
     mount = TmpfsMount(os.makedev(0, 9999), Path("/etc"), "/etc")
-    assert list(files_of(mount)) == []
+    assert not any(files_of(mount))
 
 
 @needs_root
@@ -57,6 +57,22 @@ def test_a_tmpfs_that_only_another_mount_namespace_has_is_reached() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if not process.stdout or process.stdout.readline() != "ready\n":
             pytest.skip("no tmpfs can be mounted here")
-        found = [name for mount in tmpfs_mounts(Host()) for name, _ in files_of(mount)]
+        found = [file[0] for mount in tmpfs_mounts(Host()) for file in files_of(mount) if file]
         process.communicate("\n")
     assert any(name.endswith("/root/mnt/inside") and name.startswith("/proc/") for name in found)
+
+
+@needs_root
+def test_whoever_looks_can_stop_also_where_there_are_only_folders() -> None:
+    """Any user can nest folders in /dev/shm, or fill it with empty files, so that a look never ends."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        folder = Path(name)
+        deep = "/".join("a" for _ in range(300))
+        (folder / deep).mkdir(parents=True)
+        (folder / deep / "file").write_text("x")
+        for number in range(300):
+            (folder / f"empty-{number}").touch()
+        mount = TmpfsMount(folder.stat().st_dev, folder, "/named")
+        found = list(files_of(mount))
+        assert not any(found), "too deep to be reached"
+        assert 300 < len(found) < 500

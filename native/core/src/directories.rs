@@ -6,7 +6,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The directories below a root, and how many of them could not be opened.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub struct Listing {
 pub fn list_directories(root: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     listing.directories.push(String::new());
-    let mut pending = vec![String::new()];
+    let mut pending = vec![PathBuf::new()]; // any user may make a name that is not UTF-8
     while let Some(relative) = pending.pop() {
         let entries = match fs::read_dir(root.join(&relative)) {
             Ok(entries) => entries,
-            Err(error) if relative.is_empty() => return Err(error),
+            Err(error) if relative.as_os_str().is_empty() => return Err(error),
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(_) => {
                 listing.unreadable += 1;
@@ -37,16 +37,12 @@ pub fn list_directories(root: &Path) -> io::Result<Listing> {
                 continue;
             }
             let Ok(metadata) = entry.metadata() else { continue };
-            let name = entry.file_name();
-            let child = match relative.as_str() {
-                "" => name.to_string_lossy().into_owned(),
-                parent => format!("{parent}/{}", name.to_string_lossy()),
-            };
+            let child = relative.join(entry.file_name());
+            listing.directories.push(child.to_string_lossy().into_owned());
             // Two links: "." and the entry in the parent. Some file systems always say 1.
             if metadata.nlink() != 2 {
-                pending.push(child.clone());
+                pending.push(child);
             }
-            listing.directories.push(child);
         }
     }
     Ok(listing)
@@ -55,7 +51,7 @@ pub fn list_directories(root: &Path) -> io::Result<Listing> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
+    use std::os::unix::ffi::OsStrExt;
 
     fn empty_folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("necroscope-{name}-{}", std::process::id()));
@@ -84,6 +80,17 @@ mod tests {
         let root = empty_folder("links");
         std::os::unix::fs::symlink("/", root.join("everything")).unwrap();
         assert_eq!(list_directories(&root).unwrap().directories, [""]);
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_hidden_below_a_name_that_is_not_text() {
+        let root = empty_folder("not-text");
+        let odd = root.join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+        fs::create_dir_all(odd.join("child/grandchild")).unwrap();
+        let listing = list_directories(&root).unwrap();
+        assert_eq!(listing.directories, ["", "odd\u{fffd}", "odd\u{fffd}/child", "odd\u{fffd}/child/grandchild"]);
+        assert_eq!(listing.unreadable, 0);
         fs::remove_dir_all(root).unwrap();
     }
 

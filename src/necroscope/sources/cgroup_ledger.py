@@ -26,14 +26,13 @@ from necroscope._native import CgroupTrace
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.hierarchies import find_hierarchy
 from necroscope.sources.host import Host, absence_of, whole_lines
-from necroscope.sources.processes import parse_unit
+from necroscope.sources.processes import parse_unit, unit_in_path
 from necroscope.sources.source import Read, Source
 
 SETTLED_SECONDS = 3  # a cgroup that was removed takes some time to be freed; later than this it is a zombie
 GROUPS_KEPT = 64
 LEAKS_KEPT = 256
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
-UNIT_SUFFIXES = (".service", ".scope")
 
 
 class LedgerGroup(NamedTuple):
@@ -108,8 +107,7 @@ def owner_of(group: LedgerGroup) -> str:
 
     Empty where none of them is known.
     """
-    named = [part for part in group.pattern.split("/") if part.endswith(UNIT_SUFFIXES)]
-    return named[-1] if named else group.creator_unit or group.creator
+    return unit_in_path(group.pattern) or group.creator_unit or group.creator
 
 
 def leaked(groups: Iterable[LedgerGroup]) -> int:

@@ -58,14 +58,22 @@ class Processes:
 
 
 def parse_unit(text: str) -> str:
-    """The innermost systemd unit in a /proc/PID/cgroup file."""
+    """Return the systemd unit in a /proc/PID/cgroup file, as `unit_in_path` does."""
     for line in whole_lines(text):
         _, controllers, path = line.split(":", 2)
-        if controllers in ("", "name=systemd") and path != "/":
-            units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
-            if units:
-                return units[-1]
+        if controllers in ("", "name=systemd") and (unit := unit_in_path(path)):
+            return unit
     return ""
+
+
+def unit_in_path(path: str) -> str:
+    """Return the unit of this machine's systemd that a cgroup belongs to; empty if there is none.
+
+    What follows it belongs to others: a user or a container can call a cgroup kubelet.service, too.
+    """
+    parts = (part for part in path.split("/") if part not in ("", "..") and not part.endswith(".slice"))
+    first = next(parts, "")
+    return first if first.endswith((".service", ".scope")) else ""
 
 
 def open_processes(host: Host) -> Read[Processes]:

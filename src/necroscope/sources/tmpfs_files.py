@@ -21,6 +21,7 @@ from necroscope.sources.host import Host
 from necroscope.sources.processes import process_ids
 
 KINDS = ("tmpfs", "devtmpfs")
+MAX_DEPTH = 64  # folders
 QUIETLY = os.O_RDONLY | os.O_NOATIME | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -76,10 +77,14 @@ def _reached(host: Host, process: str, device: int, mount: str) -> TmpfsMount:
     return TmpfsMount(device, host.path("/proc") / inside, f"/proc/{inside}")
 
 
-def files_of(mount: TmpfsMount) -> Iterator[tuple[str, int]]:
-    """Name and descriptor of every file with content; a descriptor is closed when the next is asked for."""
+def files_of(mount: TmpfsMount) -> Iterator[tuple[str, int] | None]:
+    """Name and descriptor of every file with content, which is closed when the next is asked for.
+
+    None after every folder and file without one: whoever has no more time can stop there, too.
+    """
     pending = [""]
     while pending:
+        yield None
         inside = pending.pop()
         try:
             folder = _open_inside(mount, inside)
@@ -91,9 +96,12 @@ def files_of(mount: TmpfsMount) -> Iterator[tuple[str, int]]:
                     status = os.stat(entry, dir_fd=folder, follow_symlinks=False)
                     name = f"{inside}/{entry}"
                     if stat.S_ISDIR(status.st_mode) and status.st_dev == mount.device:
-                        pending.append(name)
+                        if name.count("/") <= MAX_DEPTH:  # each is reached from the top again
+                            pending.append(name)
                     elif stat.S_ISREG(status.st_mode) and status.st_blocks:
                         yield from _opened(f"{mount.name.rstrip('/')}{name}", entry, folder)
+                    else:
+                        yield None
         finally:
             os.close(folder)
 

@@ -136,9 +136,11 @@ class _Search:
 
     def _look_at_tmpfs(self) -> Iterator[None]:
         for mount in self._mounts if SHARED in self._kinds else ():
-            for name, descriptor in files_of(mount):
-                key = HolderKind.TMPFS_FILE, mount.device, os.fstat(descriptor).st_ino
-                self._keep(key, name, self._file_owners(descriptor))
+            for file in files_of(mount):
+                if file:
+                    name, descriptor = file
+                    key = HolderKind.TMPFS_FILE, mount.device, os.fstat(descriptor).st_ino
+                    self._keep(key, name, self._file_owners(descriptor))
                 yield
 
     def _look_at_deleted(self) -> Iterator[None]:
