@@ -6,7 +6,7 @@ import random
 import struct
 import time
 
-from necroscope.recording.frames import HEAD, LARGEST_PAYLOAD_BYTES, MAGIC, frame, payloads
+from necroscope.recording.frames import HEAD, MAX_PAYLOAD_BYTES, MAGIC, frame, payloads
 
 PAYLOADS = [b"first", b"", b"NFRM in the middle of it", bytes(range(256)), b"last"]
 FRAMES = [frame(payload) for payload in PAYLOADS]
@@ -46,7 +46,7 @@ def test_a_frame_within_a_payload_is_not_a_frame_of_its_own() -> None:
 
 
 def test_a_length_beyond_all_measure_is_damage() -> None:
-    head = HEAD.pack(MAGIC, LARGEST_PAYLOAD_BYTES + 1, 0)
+    head = HEAD.pack(MAGIC, MAX_PAYLOAD_BYTES + 1, 0)
     assert list(payloads(head + frame(b"next"))) == [b"next"]
 
 

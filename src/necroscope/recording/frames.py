@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 MAGIC = b"NFRM"
 HEAD = struct.Struct("<4sII")
-LARGEST_PAYLOAD_BYTES = 64 << 20  # a length beyond this is damage
+MAX_PAYLOAD_BYTES = 16 << 20  # a length beyond this is damage; as JSON it takes twenty times as much
 
 
 def frame(payload: bytes) -> bytes:
@@ -29,7 +29,7 @@ def payloads(data: bytes) -> Iterator[bytes]:
         _, length, checksum = HEAD.unpack_from(data, place)
         begin = place + HEAD.size
         # A false head mostly has a false length: such a payload is not even looked at.
-        payload = data[begin : begin + length] if length <= LARGEST_PAYLOAD_BYTES else b""
+        payload = data[begin : begin + length] if length <= MAX_PAYLOAD_BYTES else b""
         if len(payload) == length and zlib.crc32(payload) == checksum:
             yield payload
             place = data.find(MAGIC, begin + length)

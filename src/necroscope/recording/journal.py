@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 JOURNAL = "journal.frames"
 LOCK = ".lock"  # held by who writes or seals; the journal itself could be held by whoever may read it
-MAX_JOURNAL_BYTES = 256 << 20  # a minute of 96 CPUs and 600 processes takes 8 MB
+MAX_JOURNAL_BYTES = 64 << 20  # a minute of 96 CPUs and 600 processes takes 8 MB
 BY_ID = {source.id: source for source in SOURCES}
 
 

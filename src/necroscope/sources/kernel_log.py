@@ -24,7 +24,7 @@ import subprocess
 import weakref
 from collections.abc import Callable
 from ctypes import CDLL, create_string_buffer, get_errno
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host, missing, whole_lines
@@ -88,18 +88,16 @@ def parse_syslog(text: str) -> list[LogLine]:
     """Return the records that the syslog call returns; their place stands in for a sequence.
 
     The kernel writes the same prefix before each line of a record. A user can bring a line break into one, by
-    the name of something that the kernel complains about: what follows it is not a record of its own.
+    the name of something that the kernel complains about: what follows it counts as a program's line.
     """
     lines: list[LogLine] = []
     prefix = ""
     for number, line in enumerate(text.split("\n")):
         if match := SYSLOG_LINE.match(line):
             before, prefix = prefix, line[: match.start("text")]
-            if prefix == before:
-                lines[-1] = replace(lines[-1], text=f"{lines[-1].text}\n{match['text']}")
-            else:
-                time_ns = int(match["s"]) * 10**9 + int(match["us"]) * 1000
-                lines.append(LogLine(time_ns, match["text"], int(match["priority"]) >> 3, number))
+            time_ns = int(match["s"]) * 10**9 + int(match["us"]) * 1000
+            facility = (int(match["priority"]) >> 3) or (USER if prefix == before else KERNEL)
+            lines.append(LogLine(time_ns, match["text"], facility, number))
     return lines
 
 

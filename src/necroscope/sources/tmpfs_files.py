@@ -21,7 +21,6 @@ from necroscope.sources.host import Host
 from necroscope.sources.processes import process_ids
 
 KINDS = ("tmpfs", "devtmpfs")
-MAX_DEPTH = 64  # folders
 QUIETLY = os.O_RDONLY | os.O_NOATIME | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -80,30 +79,34 @@ def _reached(host: Host, process: str, device: int, mount: str) -> TmpfsMount:
 def files_of(mount: TmpfsMount) -> Iterator[tuple[str, int] | None]:
     """Name and descriptor of every file with content, which is closed when the next is asked for.
 
-    None after every folder and file without one: whoever has no more time can stop there, too.
+    None before every name: whoever has no more time can stop there, too.
     """
     pending = [""]
     while pending:
-        yield None
         inside = pending.pop()
         try:
             folder = _open_inside(mount, inside)
         except OSError:  # removed meanwhile
             continue
         try:
-            for entry in sorted(os.listdir(folder)):  # noqa: PTH208 - no path leads here safely
+            for entry in _names(folder):
+                yield None
                 with suppress(OSError):
                     status = os.stat(entry, dir_fd=folder, follow_symlinks=False)
                     name = f"{inside}/{entry}"
                     if stat.S_ISDIR(status.st_mode) and status.st_dev == mount.device:
-                        if name.count("/") <= MAX_DEPTH:  # each is reached from the top again
-                            pending.append(name)
+                        pending.append(name)
                     elif stat.S_ISREG(status.st_mode) and status.st_blocks:
                         yield from _opened(f"{mount.name.rstrip('/')}{name}", entry, folder)
-                    else:
-                        yield None
         finally:
             os.close(folder)
+
+
+def _names(folder: int) -> Iterator[str]:
+    """Yield the names in a folder, which may be millions, as they are read."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry.name
 
 
 def _opened(name: str, entry: str, folder: int) -> Iterator[tuple[str, int]]:
