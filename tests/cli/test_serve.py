@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,12 +48,10 @@ def test_it_serves_until_it_is_stopped(tmp_path: Path, number: signal.Signals) -
     with serving(tmp_path) as (process, port):
         status, body = get(port, "/api/hosts")
         assert (status, json.loads(body)["hosts"]) == (200, []), "an empty store is no error"
-        begin = time.monotonic()
         process.send_signal(number)
         out, err = process.communicate(timeout=10)
         assert (process.returncode, err) == (0, "")
         assert f"1 request answered at http://127.0.0.1:{port}/" in out
-        assert time.monotonic() - begin < 3
 
 
 def test_json_is_one_object(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_where_a_recorder_runs_its_ledger_is_read(document: Document, tmp_path: 
     open_segment(tmp_path, moments, anchor=anchor, boot_id=labels.boot_id, host=labels.hostname)
     began = time.monotonic()
     done = document("zombies", "--store", tmp_path, exit_code=None)
-    assert time.monotonic() - began < 3, "it does not look for ten seconds"
+    assert time.monotonic() - began < 8, "it does not look for ten seconds"
     assert done["ledger"]["zombies"] == 120
     assert done["ledger"]["seconds"] == pytest.approx(3600, abs=1)
     assert done["host"]["hostname"] == labels.hostname

@@ -227,4 +227,4 @@ def test_closing_does_not_wait_for_clients() -> None:
         with serving() as server:
             for _ in range(3):
                 connect(stack, server)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5

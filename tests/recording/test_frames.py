@@ -6,7 +6,7 @@ import random
 import struct
 import time
 
-from necroscope.recording.frames import HEAD, MAX_PAYLOAD_BYTES, MAGIC, frame, payloads
+from necroscope.recording.frames import HEAD, MAGIC, MAX_PAYLOAD_BYTES, frame, payloads
 
 PAYLOADS = [b"first", b"", b"NFRM in the middle of it", bytes(range(256)), b"last"]
 FRAMES = [frame(payload) for payload in PAYLOADS]
@@ -53,7 +53,7 @@ def test_a_length_beyond_all_measure_is_damage() -> None:
 def test_many_false_heads_take_no_time() -> None:
     begin = time.perf_counter()
     assert list(payloads(MAGIC * 300_000 + frame(b"next"))) == [b"next"]
-    assert time.perf_counter() - begin < 2  # a tenth of a second here: this finds a wrong way
+    assert time.perf_counter() - begin < 20  # a tenth of a second here, hours in a wrong way
 
 
 def test_random_damage_never_invents_a_payload() -> None:

@@ -143,7 +143,7 @@ def test_an_interrupt_ends_the_wait_and_keeps_what_was_seen() -> None:
     began = time.monotonic()
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     segment = sampled(*sources, seconds=10, steps=steps)
-    assert 0.2 <= time.monotonic() - began < 0.9
+    assert 0.2 <= time.monotonic() - began < 5
     assert segment.interrupted
     assert [values(segment, id) for id in ("slow", "once", "fast")] == [
         [1, 2],

@@ -125,7 +125,7 @@ def test_wrong_tokens_are_slow_and_the_right_one_is_not(target: Target) -> None:
         thread.start()
     begin = time.monotonic()
     assert target.get("/api/hosts")[0] == 200
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 10
     for thread in guesses:
         thread.join(30)
     assert time.monotonic() - begin > 4, "they had to wait"

@@ -115,7 +115,7 @@ def test_no_answer_ends_by_the_timeout(start_systemd: StartSystemd, tmp_path: Pa
     began = time.monotonic()
     with pytest.raises(TimeoutError):
         bus.properties(restarts(3))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
     bus.close()
 
 
@@ -148,7 +148,7 @@ def test_no_greeting_ends_by_the_timeout(start_systemd: StartSystemd, tmp_path: 
     began = time.monotonic()
     with pytest.raises(TimeoutError, match=f"/{door}"):
         SystemdBus(Host(tmp_path))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 @pytest.mark.usefixtures("patient")

@@ -29,14 +29,6 @@ test("where there are more seconds than pixels, the fullest is drawn", () => {
   assert.deepEqual([picture.width, [...picture.pixels]], [1, [12, 11]]);
 });
 
-test("an hour of 50 rows is made in a few milliseconds", () => {
-  const hour = { beginUs: 0, columns: 3600, rows: 50 };
-  const full = new Uint16Array(hour.columns * hour.rows).fill(3);
-  const begin = performance.now();
-  scopePixels({ grid: hour, counts: full, matched: null, most: 3 }, 1200, scopeTones("dark"));
-  assert.ok(performance.now() - begin < 100);
-});
-
 for (const theme of ["dark", "light"] as const) {
   test(`more is always farther from the ground, ${theme}`, () => {
     const { heat, lit } = scopeTones(theme);

@@ -127,6 +127,6 @@ mod tests {
             let deep = format!("_Z1f{}", parts[2..].repeat(10_000));
             assert!(readable(&deep).len() <= MAX_NAME_BYTES);
         }
-        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
     }
 }

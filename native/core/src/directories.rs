@@ -89,7 +89,10 @@ mod tests {
         let odd = root.join(std::ffi::OsStr::from_bytes(b"odd\xff"));
         fs::create_dir_all(odd.join("child/grandchild")).unwrap();
         let listing = list_directories(&root).unwrap();
-        assert_eq!(listing.directories, ["", "odd\u{fffd}", "odd\u{fffd}/child", "odd\u{fffd}/child/grandchild"]);
+        assert_eq!(
+            listing.directories,
+            ["", "odd\u{fffd}", "odd\u{fffd}/child", "odd\u{fffd}/child/grandchild"]
+        );
         assert_eq!(listing.unreadable, 0);
         fs::remove_dir_all(root).unwrap();
     }

@@ -40,7 +40,7 @@ def tick_until(shipper: Shipper, is_done: Callable[[], bool]) -> None:
         assert time.monotonic() < end
         begin = time.monotonic()
         shipper.tick()
-        assert time.monotonic() - begin < 0.2, "a tick never waits"
+        assert time.monotonic() - begin < 2, "a tick never waits"
         time.sleep(0.01)
 
 
