@@ -119,6 +119,8 @@ def why_not() -> str | None:
     """Why no cluster can run here, or None."""
     if importlib.util.find_spec("ray") is None:
         return "Ray is missing: make lab installs it"
+    if " " in sys.prefix:  # it names its files in LD_PRELOAD and in commands of a shell
+        return "Ray cannot run from a path with a space"
     return networks.why_not()
 
 
