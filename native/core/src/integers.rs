@@ -11,7 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescPtr;
 
 use crate::plain_file;
-use crate::sealed::{MOST_AT_ONCE, guarded, whole};
+use crate::sealed::{MOST_AT_ONCE, guarded, table};
 use crate::table::TableError;
 
 /// In place of a whole number that is missing.
@@ -41,7 +41,7 @@ impl Integers {
         self.columns.resize(names.len(), Vec::new());
         self.columns.iter_mut().for_each(Vec::clear);
         let file = plain_file::open(path).map_err(TableError::Io)?;
-        Ok(guarded(|| self.read_columns(&whole(file)?, names))?)
+        Ok(guarded(|| self.read_columns(&table(file)?, names))?)
     }
 
     fn read_columns(

@@ -17,6 +17,8 @@ use crate::profile::{Frame, Profile, Samples, Task};
 
 /// Samples of one row group span at most this long, so that a window reads little more than itself.
 pub const ROW_GROUP_NS: i64 = 5_000_000_000;
+/// And are no more than this: 20 kHz on 96 CPUs.
+pub(crate) const MAX_GROUP_SAMPLES: usize = 10 << 20;
 
 pub(crate) const ZSTD_LEVEL: i32 = 3; // 9 takes twice the time for 0.2 % less
 
@@ -53,7 +55,8 @@ fn write_samples(samples: &Samples, path: &Path) -> Result<()> {
     let mut begin = 0;
     while begin < samples.time.len() {
         let limit = samples.time[begin].saturating_add(ROW_GROUP_NS);
-        let end = begin + samples.time[begin..].partition_point(|&time| time < limit).max(1);
+        let rows = samples.time[begin..].partition_point(|&time| time < limit);
+        let end = begin + rows.clamp(1, MAX_GROUP_SAMPLES);
         let mut group = writer.next_row_group()?;
         column::<Int64Type>(&mut group, &samples.time[begin..end])?;
         for values in [&samples.cpu, &samples.task, &samples.event, &samples.stack] {

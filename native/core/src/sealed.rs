@@ -9,6 +9,7 @@ use std::thread;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use parquet::schema::parser::parse_message_type;
@@ -16,7 +17,7 @@ use parquet::schema::parser::parse_message_type;
 use crate::names::{Names, Stacks};
 use crate::plain_file;
 use crate::profile::{FrameKind, Samples, Task};
-use crate::seal::{EVENTS, FRAMES, SAMPLES, STACKS, TASKS};
+use crate::seal::{EVENTS, FRAMES, MAX_GROUP_SAMPLES, SAMPLES, STACKS, TASKS};
 
 /// A file is missing, damaged, or not of this format.
 pub type Error = ParquetError;
@@ -26,6 +27,12 @@ type Result<T> = std::result::Result<T, ParquetError>;
 const MOST_CORES: usize = 8192;
 /// Room made before reading, in values; more is made as values come.
 pub(crate) const MOST_AT_ONCE: usize = 1 << 20;
+/// Of one row group of a table. A few bytes can stand for any number of equal values; ours have a tenth of this.
+const MAX_VALUES: i64 = 16 << 20;
+/// Of one row group of samples, which are columns of smaller numbers.
+const MAX_SAMPLED_VALUES: i64 = MAX_GROUP_SAMPLES as i64 * 5;
+/// Of all texts of a column, for the same reason.
+pub(crate) const MAX_TEXT_BYTES: usize = 128 << 20;
 
 /// A folder that `seal` wrote. Small tables are read when it is opened, the others when they are asked for.
 pub struct Sealed {
@@ -198,22 +205,42 @@ fn open(path: &Path, schema: &str) -> Result<SerializedFileReader<File>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = plain_file::open(path)
         .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    let reader = whole(file).map_err(|error| ParquetError::General(format!("{name}: {error}")))?;
+    let reader = if schema == SAMPLES { whole(file, MAX_SAMPLED_VALUES) } else { table(file) }
+        .map_err(|error| ParquetError::General(format!("{name}: {error}")))?;
     if *reader.metadata().file_metadata().schema() != parse_message_type(schema)? {
         return Err(ParquetError::General(format!("{name} has other columns than ours")));
     }
     Ok(reader)
 }
 
-/// A Parquet file with no column beyond its end.
-pub(crate) fn whole(file: File) -> Result<SerializedFileReader<File>> {
+/// A Parquet file whose columns lie one after the other and before its end, in row groups that memory can hold.
+fn whole(file: File, max_values: i64) -> Result<SerializedFileReader<File>> {
     let length = file.metadata()?.len();
     let reader = SerializedFileReader::new(file)?;
-    for column in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
-        let (begin, size) = column.byte_range();
-        if begin.checked_add(size).is_none_or(|end| end > length) {
-            return Err(ParquetError::General("cut off or damaged".into()));
+    let groups = reader.metadata().row_groups();
+    let mut ranges: Vec<_> =
+        groups.iter().flat_map(|group| group.columns()).map(ColumnChunkMetaData::byte_range).collect();
+    ranges.sort_unstable();
+    let mut before = 0;
+    for (begin, size) in ranges {
+        let end = begin.checked_add(size).filter(|&end| begin >= before && end <= length);
+        before = end.ok_or_else(|| ParquetError::General("cut off or damaged".into()))?;
+    }
+    for group in groups {
+        let values = group.columns().iter().map(|column| column.num_values().max(group.num_rows()));
+        let total = values.fold(0, |sum: i64, number| sum.saturating_add(number));
+        if total > max_values {
+            return Err(ParquetError::General(format!("a row group of {total} values")));
         }
+    }
+    Ok(reader)
+}
+
+/// A table: at most one row group.
+pub(crate) fn table(file: File) -> Result<SerializedFileReader<File>> {
+    let reader = whole(file, MAX_VALUES)?;
+    if reader.num_row_groups() > 1 {
+        return Err(ParquetError::General("several row groups where we write one".into()));
     }
     Ok(reader)
 }
@@ -274,6 +301,15 @@ fn column_into<T: DataType>(group: &dyn RowGroupReader, number: usize, values: &
     Ok(())
 }
 
+/// All texts of one column of one row group.
+fn words(group: &dyn RowGroupReader, number: usize) -> Result<Vec<ByteArray>> {
+    let words = column::<ByteArrayType>(group, number)?;
+    if words.iter().map(ByteArray::len).sum::<usize>() > MAX_TEXT_BYTES {
+        return Err(ParquetError::General("more text than we write".into()));
+    }
+    Ok(words)
+}
+
 /// The small tables, each a file of one row group.
 struct Tables<'a> {
     folder: &'a Path,
@@ -291,7 +327,7 @@ impl Tables<'_> {
         let text = |value: &ByteArray| String::from_utf8_lossy(value.data()).into_owned();
         let mut texts = [const { Vec::new() }; N];
         for (into, &number) in texts.iter_mut().zip(&columns) {
-            *into = column::<ByteArrayType>(&*group, number)?.iter().map(text).collect();
+            *into = words(&*group, number)?.iter().map(text).collect();
         }
         Ok(texts)
     }
@@ -300,8 +336,8 @@ impl Tables<'_> {
         let reader = open(&self.folder.join("frames.parquet"), FRAMES)?;
         let group = only_group(&reader)?;
         let mut names = Names { offsets: column::<Int64Type>(&*group, 3)?, ..Names::default() };
-        column::<ByteArrayType>(&*group, 1)?.iter().for_each(|name| names.names.push(name.data()));
-        column::<ByteArrayType>(&*group, 2)?.iter().for_each(|module| names.modules.push(module.data()));
+        words(&*group, 1)?.iter().for_each(|name| names.names.push(name.data()));
+        words(&*group, 2)?.iter().for_each(|module| names.modules.push(module.data()));
         let kind = |word: &ByteArray| FrameKind::of_word(&String::from_utf8_lossy(word.data()));
         names.kinds = column::<ByteArrayType>(&*group, 4)?.iter().map(kind).collect();
         Ok(names)
@@ -332,11 +368,13 @@ impl Tables<'_> {
         let group = only_group(&reader)?;
         let mut lists = get_typed_column_reader::<Int32Type>(group.get_column_reader(2)?);
         let (mut values, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
-        while lists
-            .read_records(usize::MAX >> 1, Some(&mut definition), Some(&mut repetition), &mut values)?
-            .0
+        while lists.read_records(MOST_AT_ONCE, Some(&mut definition), Some(&mut repetition), &mut values)?.0
             > 0
-        {}
+        {
+            if definition.len() as i64 > MAX_VALUES {
+                return Err(damaged("stacks.parquet"));
+            }
+        }
         let is_known = values.iter().all(|&frame| (frame as usize) < frames);
         let stacks = Stacks::of_lists(values, &definition, &repetition).filter(|_| is_known);
         stacks.filter(|stacks| stacks.len() == count).ok_or_else(|| damaged("stacks.parquet"))

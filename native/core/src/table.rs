@@ -1,5 +1,6 @@
 //! Tables of named columns as Parquet files, for recorded counters. Every value may be missing.
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -17,7 +18,7 @@ use parquet::schema::types::{ColumnPath, Type};
 
 use crate::plain_file;
 use crate::seal::{Group, ZSTD_LEVEL, leveled};
-use crate::sealed::{MOST_AT_ONCE, guarded, whole};
+use crate::sealed::{MAX_TEXT_BYTES, MOST_AT_ONCE, guarded, table};
 
 /// The values of one column, all of one kind; None is missing.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +107,7 @@ pub fn write(path: &Path, columns: &[Column]) -> Result<(), TableError> {
 /// Read a table, or those of its columns that are in `names`, in the order of the file.
 pub fn read(path: &Path, names: Option<&[String]>) -> Result<Vec<Column>, TableError> {
     let file = plain_file::open(path).map_err(TableError::Io)?;
-    Ok(guarded(|| read_columns(&whole(file)?, names))?)
+    Ok(guarded(|| read_columns(&table(file)?, names))?)
 }
 
 fn check_shape(columns: &[Column]) -> Result<(), TableError> {
@@ -189,8 +190,17 @@ fn read_columns(
             Physical::INT64 if flat => Values::Int(take::<Int64Type, _>(reader, number, |value| value)?),
             Physical::DOUBLE if flat => Values::Float(take::<DoubleType, _>(reader, number, |value| value)?),
             Physical::BYTE_ARRAY if flat => {
-                let text = |value: ByteArray| String::from_utf8_lossy(value.data()).into_owned();
-                Values::Text(take::<ByteArrayType, _>(reader, number, text)?)
+                let left = Cell::new(MAX_TEXT_BYTES);
+                let text = |value: ByteArray| {
+                    left.set(left.get().saturating_sub(value.len()));
+                    let is_within = left.get() > 0;
+                    if is_within { String::from_utf8_lossy(value.data()).into_owned() } else { String::new() }
+                };
+                let texts = take::<ByteArrayType, _>(reader, number, text)?;
+                if left.get() == 0 {
+                    return Err(ParquetError::General(format!("column {name} has more text than we write")));
+                }
+                Values::Text(texts)
             }
             Physical::BOOLEAN if flat => Values::Bool(take::<BoolType, _>(reader, number, |value| value)?),
             _ => return Err(ParquetError::General(format!("column {name} is not of a kind that we write"))),

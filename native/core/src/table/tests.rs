@@ -1,4 +1,5 @@
 use super::*;
+use parquet::file::metadata::{ParquetMetaDataBuilder, ParquetMetaDataWriter};
 use std::fs;
 use std::path::PathBuf;
 
@@ -84,4 +85,42 @@ fn damage_is_an_error_and_not_a_panic() {
         fs::write(&scratch.0, &bytes).unwrap();
         let _ = read(&scratch.0, None);
     }
+}
+
+/// A file in which so many row groups are named, each of which has the same place.
+fn with_row_groups(path: &Path, columns: &[Column], times: usize) {
+    write(path, columns).unwrap();
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let metadata = reader.metadata();
+    let groups = (0..times).map(|_| metadata.row_group(0).clone()).collect();
+    let repeated =
+        ParquetMetaDataBuilder::new(metadata.file_metadata().clone()).set_row_groups(groups).build();
+    let mut bytes = fs::read(path).unwrap();
+    let length = bytes.len();
+    let footer = u32::from_le_bytes(bytes[length - 8..length - 4].try_into().unwrap()) as usize;
+    bytes.truncate(length - 8 - footer);
+    ParquetMetaDataWriter::new(&mut bytes, &repeated).finish().unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_small_file_that_stands_for_more_than_memory_can_hold() {
+    let scratch = Scratch::new("bomb");
+    let equal = |rows: usize| [("time".to_string(), Values::Int(vec![None; rows]))];
+    write(&scratch.0, &equal(17 << 20)).unwrap();
+    assert!(fs::metadata(&scratch.0).unwrap().len() < 1 << 20);
+    let error = read(&scratch.0, None).unwrap_err().to_string();
+    assert_eq!(error, "Parquet error: a row group of 17825792 values");
+    fs::remove_file(&scratch.0).unwrap();
+    with_row_groups(&scratch.0, &equal(1000), 1);
+    assert_eq!(read(&scratch.0, None).unwrap(), equal(1000));
+    fs::remove_file(&scratch.0).unwrap();
+    with_row_groups(&scratch.0, &equal(1000), 2);
+    let error = read(&scratch.0, None).unwrap_err().to_string();
+    assert_eq!(error, "Parquet error: cut off or damaged");
+    fs::remove_file(&scratch.0).unwrap();
+    let text = [("comm".to_string(), Values::Text(vec![Some("x".repeat(1 << 20)); 200]))];
+    write(&scratch.0, &text).unwrap();
+    let error = read(&scratch.0, None).unwrap_err().to_string();
+    assert_eq!(error, "Parquet error: column comm has more text than we write");
 }
