@@ -6,6 +6,9 @@ from typing import Any
 def list_directories(root: str | Path) -> tuple[list[str], int]:
     """A directory and all below it, as paths relative to it; and how many would not open."""
 
+def find_below(root: str | Path, name: str) -> int:
+    """Find a file below a root, which no link leads out of: an O_PATH descriptor. Raises OSError."""
+
 class TaskScanner:
     """Remembers the CPU time of every thread below a proc mount."""
 

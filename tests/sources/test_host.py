@@ -64,7 +64,7 @@ def test_errno_is_a_reason(
     def fail(*_: object) -> int:
         raise OSError(number, os.strerror(number))
 
-    host = tree({})
+    host = tree({"/proc/x": ""})
     monkeypatch.setattr(os, "open", fail)
     assert host.read("/proc/x") == Reading(absence=absence, detail=f"/proc/x: {os.strerror(number)}")
 

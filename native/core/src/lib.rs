@@ -33,7 +33,7 @@ pub mod perf_script;
 mod plain_file;
 pub mod profile;
 pub mod resolve;
-mod rooted;
+pub mod rooted;
 pub mod scope;
 #[cfg(test)]
 mod scratch;

@@ -39,7 +39,10 @@ impl Root {
         let mut inside: Vec<OwnedFd> = Vec::new(); // the directories that we are in, below the root
         let mut links = 0;
         for _ in 0..MAX_STEPS {
-            let Some(name) = ahead.pop() else { return Err(Errno::ISDIR.into()) };
+            let Some(name) = ahead.pop() else {
+                let folder = inside.pop().map_or_else(|| self.0.try_clone(), Ok);
+                return folder; // the root itself, or by `..` a folder above what the path names
+            };
             if name == ".." {
                 inside.pop();
                 continue;
@@ -122,7 +125,11 @@ mod tests {
         ] {
             assert_eq!(inode(&scratch, path), file, "{path}");
         }
-        for path in ["out", "beside", "loop", "absent", "usr/lib/file/x", "", "/", "..", secret] {
+        let root = Some(fs::metadata(scratch.path("root")).unwrap().ino());
+        for path in ["", "/", "..", "usr/..", "self"] {
+            assert_eq!(inode(&scratch, path), root, "{path}");
+        }
+        for path in ["out", "beside", "loop", "absent", "usr/lib/file/x", secret] {
             assert_eq!(inode(&scratch, path), None, "{path}");
         }
     }

@@ -10,8 +10,10 @@ mod tables;
 mod tally;
 mod text_imports;
 
+use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 
+use necroscope_core::rooted::Root;
 use necroscope_core::{directories, tasks};
 use pyo3::prelude::*;
 
@@ -26,6 +28,13 @@ type ChildrenRow = (u32, String, u64);
 fn list_directories(py: Python<'_>, root: PathBuf) -> PyResult<(Vec<String>, usize)> {
     let listing = py.detach(|| directories::list_directories(&root))?;
     Ok((listing.directories, listing.unreadable))
+}
+
+/// Find a file below a root, which no link leads out of: a descriptor that says only which file it is.
+#[pyfunction]
+fn find_below(root: PathBuf, name: PathBuf) -> PyResult<RawFd> {
+    let found = Root::open(&root).and_then(|root| root.find(&name, true));
+    found.map(IntoRawFd::into_raw_fd).map_err(|error| tables::os_error(&error, &name))
 }
 
 /// Remembers the CPU time of every thread below a proc mount.
@@ -55,6 +64,7 @@ impl TaskScanner {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_directories, module)?)?;
+    module.add_function(wrap_pyfunction!(find_below, module)?)?;
     module.add_class::<TaskScanner>()?;
     module.add_class::<core_states::CoreGrid>()?;
     module.add_class::<core_heat::CoreHeat>()?;

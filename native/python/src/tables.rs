@@ -108,7 +108,7 @@ pub fn table_error(error: TableError, path: &Path) -> PyErr {
 }
 
 /// An OSError with errno, text and file, of which Python makes FileNotFoundError and the like.
-fn os_error(error: &io::Error, path: &Path) -> PyErr {
+pub fn os_error(error: &io::Error, path: &Path) -> PyErr {
     let text = error.to_string();
     match error.raw_os_error() {
         Some(number) => {

@@ -5,10 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from necroscope._native import find_below
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.in_cluster import own_node
 
@@ -76,39 +79,48 @@ class Host:
             return Path("/") / name.lstrip("/")
         return _inside(self.root, name)
 
-    def _place(self, name: str) -> str | Path:
-        """The same without the price of a Path, which is more than that of a small read."""
-        return name if self.is_own else self.path(name)
+    @contextmanager
+    def found(self, name: str) -> Iterator[str]:
+        """Give a path to open a file by. Nobody can lead it out of the root meanwhile. Raises OSError."""
+        if self.is_own:
+            yield name
+            return
+        descriptor = find_below(self.root, name)
+        try:
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
 
     def read(self, name: str, errors: str = "strict") -> Reading[str]:
         """The text of one file, with errno turned into a reason rather than an exception."""
         try:
-            data = read_whole(self._place(name))
+            if self.is_own:  # without the price of a context, which is more than that of a small read
+                return _text(name, read_whole(name), errors)
+            with self.found(name) as path:
+                return _text(name, read_whole(path), errors)
         except OSError as error:
             return missing(name, error)
-        try:
-            return Reading(data.decode(errors=errors), detail=name)
-        except UnicodeDecodeError:
-            return Reading(absence=Absence.BROKEN, detail=f"{name} is not text")
 
     def read_regular(
         self, name: str, errors: str = "strict", most_bytes: int = LARGEST_FILE_BYTES
     ) -> Reading[str]:
         """The same, of a file that somebody wrote: a device or a pipe by its name could say anything."""
         try:
-            status = os.stat(self._place(name))  # noqa: PTH116 - the price of a Path
+            with self.found(name) as path:
+                status = os.stat(path)  # noqa: PTH116 - the price of a Path
+                if not stat.S_ISREG(status.st_mode):
+                    return Reading(absence=Absence.BROKEN, detail=f"{name} is no regular file")
+                if status.st_size > most_bytes:
+                    return Reading(absence=Absence.BROKEN, detail=f"{name} is too large for a configuration")
+                return _text(name, read_whole(path), errors)
         except OSError as error:
             return missing(name, error)
-        if not stat.S_ISREG(status.st_mode):
-            return Reading(absence=Absence.BROKEN, detail=f"{name} is no regular file")
-        if status.st_size > most_bytes:
-            return Reading(absence=Absence.BROKEN, detail=f"{name} is too large for a configuration")
-        return self.read(name, errors)
 
     def names(self, folder: str) -> Reading[tuple[str, ...]]:
         """The sorted names in a folder."""
         try:
-            return Reading(tuple(sorted(os.listdir(self._place(folder)))), detail=folder)  # noqa: PTH208
+            with self.found(folder) as path:
+                return Reading(tuple(sorted(os.listdir(path))), detail=folder)  # noqa: PTH208
         except OSError as error:
             return missing(folder, error)
 
@@ -144,6 +156,13 @@ class Host:
             return Path(name).resolve(strict=True).name if target in ("", "..") else target
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             return ""
+
+
+def _text(name: str, data: bytes, errors: str) -> Reading[str]:
+    try:
+        return Reading(data.decode(errors=errors), detail=name)
+    except UnicodeDecodeError:
+        return Reading(absence=Absence.BROKEN, detail=f"{name} is not text")
 
 
 def _inside(root: Path, name: str) -> Path:

@@ -61,6 +61,7 @@ STATES = {
 
 # Reads a root and says what it opened outside of it, and what it started.
 WATCHED = """
+import os
 import sys
 from pathlib import Path
 from necroscope.sources.host import Host
@@ -71,8 +72,11 @@ strange = []
 def watch(event, arguments):
     starts = event in ("subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
     reads = event in ("open", "os.listdir", "os.scandir")
-    if starts or (reads and not str(arguments[0]).startswith(root + "/")):
-        strange.append((event, str(arguments[0])))
+    name = str(arguments[0])
+    if reads and name.startswith("/proc/self/fd/"):
+        name = os.readlink(name)
+    if starts or (reads and not name.startswith(root + "/")):
+        strange.append((event, name))
 host = Host(Path(root))
 sys.addaudithook(watch)
 units = read_unit_files(host).value

@@ -99,10 +99,10 @@ class UnitTree:
         """
         if name not in self._parsed:
             try:
-                path = self.path(name)
-                if follows and os.path.islink(path):  # noqa: PTH114
-                    path = os.path.realpath(name) if self.host.is_own else str(self.host.path(name))
-                self._parsed[name] = _parse(path)
+                if not follows and os.path.islink(self.path(name)):  # noqa: PTH114
+                    raise OSError(errno.EINVAL, "not a file", name)
+                with self.host.found(name) as path:
+                    self._parsed[name] = _parse(path)
             except (OSError, ValueError) as error:
                 self._parsed[name] = error
         result = self._parsed[name]
@@ -132,7 +132,7 @@ def resolve(host: Host, name: str) -> str:
 
 def _parse(path: str) -> tuple[Assignment, ...] | None:
     # Looked at first: a pipe or a device in somebody's tree must not be opened.
-    status = os.lstat(path)
+    status = os.stat(path)  # noqa: PTH116 - the price of a Path
     if stat.S_ISCHR(status.st_mode) or (stat.S_ISREG(status.st_mode) and not status.st_size):
         return None
     if not stat.S_ISREG(status.st_mode):
