@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiers import ALONE, GUESTS, REAL_FILES, SMOKE_FILE, ZOMBIES, lane_of, touches_machine
+from tests.tiers import ALONE, GUESTS, REAL_FILES, SMOKE_FILE, ZOMBIES, file_of, lane_of, touches_machine
 
 ROOT = Path(__file__).parents[1]
 # What makes real faults or starts real machines; what only describes them is not meant.
@@ -21,6 +21,7 @@ TOUCHES = re.compile(
 COUNTS_ZOMBIES = re.compile(
     r"\b(?:tracked|leaked)\(\)|^from lab\.faults\.zombies import .*\bzombies\b", re.MULTILINE
 )
+STARTS_GUESTS = re.compile(r"^from lab\.machines\.qemu import", re.MULTILINE)
 ONLY_COMPUTES = {  # with the reason
     "tests/lab/test_kernels_scenario.py": "what is not marked long judges written answers",
     "tests/lab/test_pinterest_rounds.py": "arithmetic on what a kubelet did",
@@ -70,6 +71,23 @@ def test_what_counts_or_makes_zombies_of_the_whole_machine_is_in_their_lane() ->
         if COUNTS_ZOMBIES.search(text) and file not in {*ZOMBIES, *GUESTS, *ALONE}:
             wrong.append(file)
     assert wrong == [], "list them in tests/tiers.py"
+
+
+def test_marks(request: pytest.FixtureRequest) -> None:
+    """A run of this file alone shows one test without a mark; a run of all shows all of them."""
+    for item in request.session.items:
+        file = file_of(item.nodeid)
+        assert (item.get_closest_marker("alone") is not None) == (file in ALONE), item.nodeid
+        assert not touches_machine(file) or item.get_closest_marker("real"), item.nodeid
+
+
+def test_every_file_with_guests_is_listed() -> None:
+    guests = {
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if STARTS_GUESTS.search(path.read_text())
+    }
+    assert guests <= GUESTS
 
 
 def is_marked(text: str, *names: str) -> bool:

@@ -67,7 +67,7 @@ def deny(monkeypatch: pytest.MonkeyPatch) -> Deny:
     def refuse(name: str, call: Callable[..., Any]) -> None:
         def guarded(path: Any = ".", *arguments: Any, **options: Any) -> Any:
             # A file below a root is opened by its descriptor.
-            place = os.readlink(path) if str(path).startswith("/proc/self/fd/") else str(path)
+            place = str(Path(path).readlink()) if str(path).startswith("/proc/self/fd/") else str(path)
             if any(place.endswith(ending) for ending in denied):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             return call(path, *arguments, **options)
