@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.timing import best_of, report, report_amount
 from lab.snapshots import Plan, make_fleet, write_fleet
-from necroscope.audit.snapshot import take_snapshot
+from necroscope.inventory.snapshot import take_snapshot
 from necroscope.sources.host import Host
 from necroscope.sources.packaging.packages import find_owners
 from necroscope.sources.systemd.unit_files import read_unit_files

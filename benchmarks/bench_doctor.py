@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.timing import best_of, report
-from necroscope.recording.sampler import sample
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
+from necroscope.store.sampler import sample
 
 PROGRAM = str(Path(sys.executable).with_name("necroscope"))
 BEYOND_LIMIT_SECONDS = 0.5

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.bench_profiles import record
 from benchmarks.timing import best_of
 from necroscope.profiles.import_ import import_file
-from necroscope.recording.store import Store, StoredSegment
+from necroscope.store.store import Store, StoredSegment
 
 
 def main() -> None:

@@ -33,26 +33,26 @@ from pathlib import Path
 from benchmarks.bench_profiles import load
 from benchmarks.large_host import CORES_COUNT, STUCK_CORE, LargeHost
 from benchmarks.timing import report, report_amount
-from necroscope.findings.core_states import core_states
-from necroscope.findings.thresholds import load_thresholds
-from necroscope.findings.watch import Watch
+from necroscope.agent.output import Workshop
+from necroscope.agent.rolling import RollingSegments
+from necroscope.agent.sealer import Sealer
+from necroscope.agent.writer import Writer
 from necroscope.model.labels import Labels
 from necroscope.profiles.heatmap import subsecond
 from necroscope.profiles.window import Selection, flame, window
-from necroscope.recording.child import OURSELVES
-from necroscope.recording.clock import Anchor
-from necroscope.recording.output import Workshop
-from necroscope.recording.rolling import RollingSegments
-from necroscope.recording.sampler import Sampler
-from necroscope.recording.sealer import Sealer
-from necroscope.recording.segment import Moment
-from necroscope.recording.store import DESCRIPTION, Store, StoredSegment, segment_names
-from necroscope.recording.stored_events import events_between
-from necroscope.recording.writer import Writer
+from necroscope.signals.core_states import core_states
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.signals.watch import Watch
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
 from necroscope.sources.nic_counters import NIC_COUNTERS
+from necroscope.store.child import OURSELVES
+from necroscope.store.clock import Anchor
+from necroscope.store.sampler import Sampler
+from necroscope.store.segment import Moment
+from necroscope.store.store import DESCRIPTION, Store, StoredSegment, segment_names
+from necroscope.store.stored_events import events_between
 
 HERTZ = 97
 SEGMENT_SECONDS = 120

@@ -28,13 +28,13 @@ from benchmarks.timing import best_of, report, report_amount
 from necroscope.exporter.exposition import render
 from necroscope.exporter.meter import Meter
 from necroscope.findings.standing import examine_last_minutes
-from necroscope.findings.thresholds import load_thresholds
-from necroscope.recording.sampler import Sampler
-from necroscope.recording.segment import Moment
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
 from necroscope.sources.nic_counters import NIC_COUNTERS
 from necroscope.sources.source import Source
+from necroscope.store.sampler import Sampler
+from necroscope.store.segment import Moment
 from tests.segments import BEGIN_NS
 from tests.stored import BOOT_ID, HOST, anchor_at, open_segment, sealed_segment
 

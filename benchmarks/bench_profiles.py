@@ -23,7 +23,7 @@ from benchmarks.timing import best_of, report
 from necroscope.profiles.heatmap import subsecond
 from necroscope.profiles.import_ import import_file
 from necroscope.profiles.window import Selection, flame, window
-from necroscope.recording.store import Store, StoredSegment
+from necroscope.store.store import Store, StoredSegment
 
 HERTZ = 20_000
 SIZE_TARGET = 1 / 15

@@ -39,14 +39,14 @@ from benchmarks.large_host import LargeHost
 from benchmarks.timing import report_amount
 from necroscope import _native
 from necroscope.exporter.meter import Meter
-from necroscope.findings.thresholds import load_thresholds
-from necroscope.findings.watch import Watch
-from necroscope.recording.journal import moment_frame
-from necroscope.recording.sampler import Sampler
-from necroscope.recording.store import Store, StoredSegment
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.signals.watch import Watch
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
 from necroscope.sources.nic_counters import NIC_COUNTERS
+from necroscope.store.journal import moment_frame
+from necroscope.store.sampler import Sampler
+from necroscope.store.store import Store, StoredSegment
 
 PROGRAM = str(Path(sys.executable).with_name("necroscope"))
 HERTZ = 97

@@ -27,8 +27,8 @@ from statistics import mean
 
 from benchmarks.generate_days import HOST, generate, plan_of
 from benchmarks.timing import report_amount
-from necroscope.recording.store_place import host_name
 from necroscope.sources.host import Host
+from necroscope.store.store_place import host_name
 from tests.fleet.counting_proxy import CountingProxy, counting_proxy
 from tests.fleet.seaweed import REGION, WEED, seaweed
 

@@ -21,7 +21,7 @@ from benchmarks.generate_days import BEGIN_NS, HOST, SEGMENT_SECONDS, Plan, tick
 from benchmarks.generated_samples import HERTZ, KERNEL, SECOND_NS, USER_LIBRARY, WALK, WALKING, Ticks
 from necroscope import _native
 from necroscope.profiles.idle import idle_rule
-from necroscope.recording.store import DESCRIPTION, Store, StoredSegment, describe_files
+from necroscope.store.store import DESCRIPTION, Store, StoredSegment, describe_files
 
 STACKS = 20_000
 DEPTH = 10

@@ -27,23 +27,23 @@ from typing import Any
 
 from benchmarks.generated_samples import sample_text
 from necroscope import _native
-from necroscope.findings.thresholds import load_thresholds
-from necroscope.findings.watch import Watch
+from necroscope.agent.rolling import make_folder, open_description
 from necroscope.model.event import Event
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
 from necroscope.profiles.idle import idle_rule
-from necroscope.recording.clock import Anchor
-from necroscope.recording.journal import JOURNAL, End, anchor_frame, end_frame, event_frame, moment_frame
-from necroscope.recording.rolling import make_folder, open_description
-from necroscope.recording.seal import seal_recorded
-from necroscope.recording.segment import Moment
-from necroscope.recording.store import DESCRIPTION, Store, read_segment
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.signals.watch import Watch
 from necroscope.sources.cores import CORES, CoreTime
 from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.sources.run_queues import RUN_QUEUES, RunQueue
 from necroscope.sources.softirqs import SOFTIRQS, CoreSoftirqs
+from necroscope.store.clock import Anchor
+from necroscope.store.journal import JOURNAL, End, anchor_frame, end_frame, event_frame, moment_frame
+from necroscope.store.seal import seal_recorded
+from necroscope.store.segment import Moment
+from necroscope.store.store import DESCRIPTION, Store, read_segment
 
 SECOND_NS = 10**9
 SEGMENT_SECONDS = 120

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.running.processes import END_WITH_PARENT
-from necroscope.recording.store import Store, StoredSegment
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.cores import CORES
+from necroscope.store.read_range import read_moments
+from necroscope.store.store import Store, StoredSegment
 
 PROGRAM = Path(sys.executable).with_name("necroscope")
 END_SECONDS = 120.0

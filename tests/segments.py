@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from necroscope.findings.detector import Case, Detector
-from necroscope.findings.kernel_log_events import find_in_log
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.finding import Finding
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
-from necroscope.recording.clock import Anchor
-from necroscope.recording.segment import Moment, Segment
+from necroscope.signals.kernel_log_events import find_in_log
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cores import Cores, CoreTime
 from necroscope.sources.kernel_log import KernelLog, LogLine
 from necroscope.sources.source import Source
+from necroscope.store.clock import Anchor
+from necroscope.store.segment import Moment, Segment
 
 BEGIN_NS = 10**15  # some eleven days of uptime
 

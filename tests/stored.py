@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from necroscope.agent.rolling import make_folder, open_description
 from necroscope.model.event import Event
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
-from necroscope.recording.clock import Anchor
-from necroscope.recording.journal import (
+from necroscope.sources.cores import CORES
+from necroscope.sources.source import Source
+from necroscope.store.clock import Anchor
+from necroscope.store.journal import (
     JOURNAL,
     End,
     anchor_frame,
@@ -19,12 +22,9 @@ from necroscope.recording.journal import (
     event_frame,
     moment_frame,
 )
-from necroscope.recording.rolling import make_folder, open_description
-from necroscope.recording.seal import seal_recorded
-from necroscope.recording.segment import Moment
-from necroscope.recording.store import DESCRIPTION, StoredSegment, read_segment
-from necroscope.sources.cores import CORES
-from necroscope.sources.source import Source
+from necroscope.store.seal import seal_recorded
+from necroscope.store.segment import Moment
+from necroscope.store.store import DESCRIPTION, StoredSegment, read_segment
 from tests.segments import BEGIN_NS, core_seconds, segment_of
 
 SECOND_NS = 10**9

@@ -16,12 +16,22 @@ from necroscope.model.event import EVENT_KINDS
 from necroscope.model.remedy_ids import REMEDIES
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.catalog import ALL_REMEDIES
-from necroscope.remedies.verification.quantities import QUANTITIES
+from necroscope.remedies.verify.quantities import QUANTITIES
 from necroscope.sources.catalog import SOURCES
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src/necroscope"
-STAGES = ["model", "sources", "recording", "profiles", "findings", "diagnosis", "audit", "remedies"]
+STAGES = [
+    "model",
+    "sources",
+    "store",
+    "profiles",
+    "signals",
+    "findings",
+    "diagnosis",
+    "inventory",
+    "remedies",
+]
 FILES = sorted(SRC.rglob("*.py"))
 # They write what systemd or a script has as words, for parsers of ours. Nobody pastes that.
 QUOTING_FOR_PARSERS = ("sources/systemd/unit_details.py", "sources/systemd/failed_steps.py")

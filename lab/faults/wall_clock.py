@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from necroscope.recording.clock import take_anchor
+from necroscope.store.clock import take_anchor
 
 SET_TIME = 25  # CAP_SYS_TIME
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from necroscope.recording.quantities import parse_duration
+from necroscope.model.quantities import parse_duration
 
 DEVICE = "ens5"
 DEFAULT_SHARE = 0.15  # of the hosts that have a planted value which no host would have otherwise

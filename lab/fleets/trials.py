@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from lab.fleets.cells import cells_of
 from lab.fleets.fleet import make_fleet
 from lab.fleets.plan import Confounder, Plan, Plant
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.questions.where import Sought, conclude_where
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
+from necroscope.signals.thresholds import load_thresholds
 
 FOUND = (Standing.CONCENTRATES, Standing.SPARED)
 # Values of many hosts and of few, of all kinds of facts, with what goes along with them and without.

@@ -4,9 +4,9 @@ import datetime
 import json
 from xml.etree import ElementTree
 
-from necroscope.audit.judge import judge
-from necroscope.audit.policy import Policy, Rule
 from necroscope.cli.audit_reports import to_junit, to_sarif
+from necroscope.inventory.judge import judge
+from necroscope.inventory.policy import Policy, Rule
 from necroscope.model.inventory import Inventory
 from necroscope.model.judgement import Judgement
 from tests.inventories import LOOPING, agent, inventory, unit

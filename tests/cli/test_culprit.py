@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.cli.culprit import MOST_WINDOWS
-from necroscope.recording.stored_events import read_events
+from necroscope.store.stored_events import read_events
 from tests.cli.conftest import Document, Run
 from tests.diagnosis.sampled_seconds import Work, sampled_segment
 from tests.stored import event_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from necroscope.recording import store_place
+from necroscope.store import store_place
 from tests.cli.conftest import Document, Run
 from tests.cli.test_recorded_verbs import RESET_ID, build, row
 from tests.stored import sealed_segment, seconds_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording.segment import Moment
+from necroscope.store.segment import Moment
 from tests.cli.conftest import Document, Run
 from tests.diagnosis.scenes import HELD_BACK, NIC_LINE, ledger, scene_of, tasks, units, zombies
 from tests.segments import BEGIN_NS

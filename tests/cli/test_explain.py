@@ -5,7 +5,7 @@ from typing import Any
 
 from necroscope.cli.explain import all_ids
 from necroscope.remedies.disable_unit import DISABLE_UNIT
-from necroscope.remedies.verification.quantities import ZOMBIE_GROWTH
+from necroscope.remedies.verify.quantities import ZOMBIE_GROWTH
 from tests.cli.conftest import Run
 
 Document = Callable[..., dict[str, Any]]

@@ -22,7 +22,7 @@ from necroscope.cli.main import main
 from necroscope.model.plan import Plan, Treatment
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.host_to_change import one_name
-from necroscope.remedies.planning.plan_document import plan_text, read_plan
+from necroscope.remedies.plan.plan_document import plan_text, read_plan
 from tests.cli.conftest import PROGRAM, Document, Run
 from tests.remedies.killed import run_killed
 from tests.remedies.trees import NEW_TEXT, listing, make_tree, plan_for, step, tree_remedy
@@ -364,7 +364,7 @@ def test_ctrl_c_between_two_steps_is_130_with_both_ways_out(
 def test_two_programs_at_once(words: list[str | Path], place: list[str | Path], tmp_path: Path) -> None:
     """Another process holds the lock: the real program is refused, and its list says who it is."""
     hold = (
-        "import sys; from pathlib import Path; from necroscope.remedies.transaction.lock import held;"
+        "import sys; from pathlib import Path; from necroscope.remedies.apply.lock import held;"
         "from necroscope.sources.host import Host\n"
         "with held(Path(sys.argv[1]), Host(Path(sys.argv[2]))): print('held', flush=True); sys.stdin.read()"
     )

@@ -12,7 +12,7 @@ from lab.machines.image_roots import plant
 from necroscope.cli.fix_choice import choose
 from necroscope.errors import UsageError
 from necroscope.model.plan import Goal, Treatment
-from necroscope.remedies.planning.choose import Choice
+from necroscope.remedies.plan.choose import Choice
 from necroscope.sources.host import Host
 from tests.cli.test_audit import IMAGE
 from tests.cli.test_diagnose import RESET, RESET_ID, RESTART_ID, moments

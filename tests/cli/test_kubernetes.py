@@ -19,9 +19,9 @@ from necroscope.kubernetes.node_status import Standing
 from necroscope.kubernetes.report import Reported
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
-from necroscope.recording.store import Store
-from necroscope.recording.store_place import host_name
 from necroscope.sources.host import Host
+from necroscope.store.store import Store
+from necroscope.store.store_place import host_name
 
 NOBODY = ("--address", "http://127.0.0.1:9", "--node", "node-a")  # the discard port
 FOUND = (ActiveFinding("nic-reset", Severity.CRITICAL, "eth0 (ena) stalled on queue 5"),)

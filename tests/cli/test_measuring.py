@@ -13,12 +13,12 @@ import pytest
 from necroscope.cli import measuring
 from necroscope.cli.measuring import Wanted, have_recorded, record_baseline
 from necroscope.errors import CannotLookError
-from necroscope.recording.lock import held
-from necroscope.recording.store import Store
-from necroscope.recording.store_place import host_name
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.host import Host
 from necroscope.sources.throttling import THROTTLING
+from necroscope.store.lock import held
+from necroscope.store.read_range import read_moments
+from necroscope.store.store import Store
+from necroscope.store.store_place import host_name
 
 
 def quietly(*_: int) -> None:

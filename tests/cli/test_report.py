@@ -12,9 +12,9 @@ import pytest
 
 from necroscope.model.plan import ByHand, Goal, Plan, Step, Treatment
 from necroscope.model.reading import Reading
-from necroscope.remedies.record.fixes import create_fix, plan_checksum
-from necroscope.remedies.record.fixes_folder import fixes_folder, make_fixes_folder
-from necroscope.remedies.record.journal import Entry, Happening
+from necroscope.remedies.apply.fixes import create_fix, plan_checksum
+from necroscope.remedies.apply.fixes_folder import fixes_folder, make_fixes_folder
+from necroscope.remedies.apply.journal import Entry, Happening
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from tests.cli.conftest import Document, Run
 from tests.cli.reports.html_pages import Page

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from necroscope.findings.node_state_json import parse_state
-from necroscope.recording.journal import LOCK
-from necroscope.recording.process_lock import LOCK_MODE, locked
-from necroscope.recording.segment import Moment
+from necroscope.store.journal import LOCK
+from necroscope.store.process_lock import LOCK_MODE, locked
+from necroscope.store.segment import Moment
 from tests.cli.conftest import Document, Run
 from tests.cli.test_recorded_verbs import build
 from tests.stored import BOOT_ID, open_segment, sealed_segment, seconds_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.audit.snapshot import read_snapshot
 from necroscope.cli.main import main
+from necroscope.inventory.snapshot import read_snapshot
 
 HOST = Path(__file__).parents[1] / "hosts/debian-6.1-v2"
 ROOT = ["snapshot", "--root", str(HOST)]

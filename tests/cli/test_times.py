@@ -9,7 +9,7 @@ import pytest
 
 from necroscope.cli.times import Moment, moment, span
 from necroscope.errors import UsageError
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 
 
 def test_a_duration_is_that_long_ago() -> None:

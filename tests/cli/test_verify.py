@@ -11,7 +11,7 @@ import pytest
 
 from necroscope.cli import verify
 from necroscope.model.plan import Goal, Treatment
-from necroscope.remedies.record.journal import Entry, Happening
+from necroscope.remedies.apply.journal import Entry, Happening
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.sources.units import UNITS, Unit
 from tests.cli.conftest import Run

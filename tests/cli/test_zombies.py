@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from necroscope.recording.segment import Moment
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak, LedgerGroup
 from necroscope.sources.hierarchies import find_hierarchy
 from necroscope.sources.host import Host
 from necroscope.sources.instance import open_instance
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.store.segment import Moment
 from tests.cli.conftest import PROGRAM, Run
 from tests.segments import BEGIN_NS
 from tests.stored import SECOND_NS, anchor_at, moment_of, open_segment, sealed_segment

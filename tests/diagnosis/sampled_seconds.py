@@ -9,9 +9,9 @@ from typing import Any
 from necroscope import _native
 from necroscope.model.event import Event
 from necroscope.profiles.idle import idle_rule
-from necroscope.recording.seal import seal_recorded
-from necroscope.recording.store import StoredSegment, read_segment
 from necroscope.sources.cores import CORES
+from necroscope.store.seal import seal_recorded
+from necroscope.store.store import StoredSegment, read_segment
 from tests.segments import BEGIN_NS, core_seconds
 from tests.stored import SECOND_NS, moment_of, open_segment
 

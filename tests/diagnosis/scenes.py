@@ -10,9 +10,9 @@ from necroscope.diagnosis.facts.fact import Facts
 from necroscope.diagnosis.facts.observe import observe
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.words import root_words, words_of
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.culprit import Ranking, Suspect
 from necroscope.model.event import Event
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
 from necroscope.sources.cores import CORES
 from necroscope.sources.held_back_units import HELD_BACK_UNITS, HeldBackUnit

@@ -9,11 +9,11 @@ import pytest
 from necroscope.diagnosis.comparison.compared_seconds import is_entry
 from necroscope.diagnosis.culprit import find_culprits
 from necroscope.errors import NoSamplesError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.culprit import Ranking, Suspect
 from necroscope.profiles.window import Selection
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stored_events import events_between
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import StoredSegment
+from necroscope.store.stored_events import events_between
 from tests.diagnosis.sampled_seconds import Plan, Work, sampled_segment
 from tests.stored import UTC_NS, event_of
 

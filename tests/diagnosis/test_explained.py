@@ -7,11 +7,11 @@ import pytest
 
 from necroscope.diagnosis.explained import explain_each, symptoms_in
 from necroscope.diagnosis.queue_core import core_of_queue
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.event import Event
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import StoredEvent, read_events
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import StoredEvent, read_events
 from tests.diagnosis.scenes import NIC_LINE, QUEUES, scene_of
 from tests.stored import OFFSET_NS, SECOND_NS, event_of, moment_of, sealed_segment, seconds_of
 

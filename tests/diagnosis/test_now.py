@@ -5,9 +5,9 @@ from pathlib import Path
 
 from necroscope.diagnosis.now import diagnose_now
 from necroscope.model.reading import Reading
-from necroscope.recording.segment import Segment
-from necroscope.recording.store import StoredSegment
 from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine
+from necroscope.store.segment import Segment
+from necroscope.store.store import StoredSegment
 from tests.diagnosis.scenes import NIC_LINE, THRESHOLDS, scene_of, zombies
 from tests.segments import BEGIN_NS
 from tests.stored import BOOT_ID, OFFSET_NS, SECOND_NS, anchor_at, sealed_segment

@@ -16,7 +16,7 @@ from necroscope.cli.rules import DOCS
 from necroscope.exporter.alert_rules import own_groups
 from necroscope.exporter.dashboard import NODE_NAMES, files
 from necroscope.exporter.families import FAMILIES
-from necroscope.findings.thresholds import default_thresholds
+from necroscope.signals.thresholds import default_thresholds
 from tests.exporter.dashboard_queries import Asked, all_queries, as_grafana_asks, dashboard, panels
 
 ROOT = Path(__file__).parents[2]

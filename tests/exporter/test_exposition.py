@@ -17,9 +17,8 @@ from necroscope.exporter.meter import Meter
 from necroscope.model.event import Event
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
+from necroscope.model.recorder_status import KubernetesStatus, OwnCost, ShipStatus, Status
 from necroscope.model.visible_text import visible_text
-from necroscope.recording.segment import Moment
-from necroscope.recording.status import KubernetesStatus, OwnCost, ShipStatus, Status
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -27,6 +26,7 @@ from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, Me
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS, QueueTimeouts
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
 from necroscope.sources.units import UNITS, Unit
+from necroscope.store.segment import Moment
 from tests.exporter.exposition_parser import parse
 from tests.segments import BEGIN_NS, core_seconds, kernel_log, segment_of
 

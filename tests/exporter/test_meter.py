@@ -15,14 +15,14 @@ from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording.core_shares import shares_by_core
-from necroscope.recording.segment import Moment, Segment
+from necroscope.signals.cpu_usage import shares_by_core
 from necroscope.sources.cores import CORES, Cores
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS, QueueTimeouts
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
 from necroscope.sources.units import UNITS, Unit
+from necroscope.store.segment import Moment, Segment
 from tests.segments import BEGIN_NS, core_seconds, kernel_log, segment_of
 
 REFUSED: Reading[Any] = Reading(absence=Absence.NOT_PERMITTED, detail="no")

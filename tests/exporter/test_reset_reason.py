@@ -8,11 +8,11 @@ from importlib.resources import files
 import pytest
 
 from necroscope.exporter.reset_reason import REASONS, reset_reason, stronger
-from necroscope.findings.kernel_log_events import match_line
 from necroscope.model.event import Event
+from necroscope.signals.kernel_log_events import match_line
 from necroscope.sources.kernel_log import LogLine
 
-TABLES = tomllib.loads(files("necroscope.findings").joinpath("rules/kernel_log.toml").read_text())
+TABLES = tomllib.loads(files("necroscope.signals").joinpath("rules/kernel_log.toml").read_text())
 ENA = "ena 0000:00:05.0 eth0: "
 
 

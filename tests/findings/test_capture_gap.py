@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from necroscope.findings.capture_gap import capture_gap, recorder_findings
 from necroscope.findings.detector import Case
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.event import Event
-from necroscope.recording.status import Status
+from necroscope.model.recorder_status import Status
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cores import CORES
 from tests.segments import BEGIN_NS, core_seconds, evidence, look, segment_of
 

@@ -9,14 +9,14 @@ import necroscope.findings.examine as examine_module
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.detector import Case
 from necroscope.findings.examine import examine
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.examination import Examination
 from necroscope.model.finding import Finding
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording.segment import Segment
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.store.segment import Segment
 from tests.segments import core_seconds, kernel_log, segment_of
 
 LOCKUP = "watchdog: BUG: soft lockup - CPU#37 stuck for 22s! [kubelet:812]"

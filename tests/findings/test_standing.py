@@ -14,17 +14,17 @@ from necroscope.findings import standing
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.standing import MOST_FINDINGS, examine_last_minutes
 from necroscope.findings.standing_memory import MEMORY
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.event import Event
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import NodeState
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording.segment import Moment, Segment
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stretch import read_stretch
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.store.read_range import read_stretch
+from necroscope.store.segment import Moment, Segment
+from necroscope.store.store import StoredSegment
 from tests.segments import BEGIN_NS, core_seconds
 from tests.stored import BOOT_ID, HOST, OFFSET_NS, anchor_at, open_segment, sealed_segment
 

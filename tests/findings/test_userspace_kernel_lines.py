@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from necroscope.findings.examine import examine
-from necroscope.findings.kernel_log_events import find_in_log
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.findings.userspace_kernel_lines import userspace_kernel_lines
 from necroscope.model.finding import Severity
+from necroscope.signals.kernel_log_events import find_in_log
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog
 from tests.segments import evidence, kernel_log, look, segment_of
 

@@ -21,7 +21,7 @@ from necroscope.profiles.export.title import Title
 from necroscope.profiles.idle import idle_rule
 from necroscope.profiles.import_ import import_file
 from necroscope.profiles.window import Selection, flame
-from necroscope.recording.store import Store
+from necroscope.store.store import Store
 
 T = TypeVar("T")
 U = TypeVar("U")

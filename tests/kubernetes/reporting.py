@@ -21,9 +21,9 @@ from necroscope.kubernetes.handover import Handover
 from necroscope.kubernetes.kept_reports import KeptReports
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
-from necroscope.recording.store import Store
-from necroscope.recording.store_place import host_name
 from necroscope.sources.host import Host
+from necroscope.store.store import Store
+from necroscope.store.store_place import host_name
 
 BASE = Path(__file__).parents[2] / "deploy/kubernetes/base"
 NODE, OTHER = "node-a", "node-b"

@@ -22,7 +22,7 @@ from necroscope.kubernetes.node_status import conditions_patch, removal_patch, s
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
-from necroscope.recording.status import Status
+from necroscope.model.recorder_status import Status
 
 ROOT = Path(__file__).parents[2]
 UTC_NS = 1_776_247_331_500_000_000

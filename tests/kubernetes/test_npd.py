@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 
 from necroscope.cli.rules import DOCS
-from necroscope.findings.kernel_log_events import kernel_log_rules, match_line
-from necroscope.findings.thresholds import default_thresholds
 from necroscope.kubernetes import npd
 from necroscope.kubernetes.npd_patterns import as_re2
 from necroscope.kubernetes.npd_reasons import npd_reasons
+from necroscope.signals.kernel_log_events import kernel_log_rules, match_line
+from necroscope.signals.thresholds import default_thresholds
 from necroscope.sources.kernel_log import LogLine
 
 DEPLOYED = Path(__file__).parents[2] / "deploy/rules"
 MATCHER = Path(__file__).with_name("npd_lines.go")
 ORDINARY = Path(__file__).parents[1] / "findings/ordinary_kernel_lines.txt"
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(
-    files("necroscope.findings").joinpath("rules/kernel_log.toml").read_text()
+    files("necroscope.signals").joinpath("rules/kernel_log.toml").read_text()
 )
 REASON_OF = {rule.id: reason.name for reason in npd_reasons() for rule in reason.rules}
 

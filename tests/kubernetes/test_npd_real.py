@@ -44,7 +44,7 @@ WHY_NOT = (
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(
-    files("necroscope.findings").joinpath("rules/kernel_log.toml").read_text()
+    files("necroscope.signals").joinpath("rules/kernel_log.toml").read_text()
 )
 NODE = "node-a"
 SERIES = re.compile(r'^problem_(?:counter|gauge)\{reason="(\w+)".*\} (\d+)$', re.MULTILINE)

@@ -18,8 +18,8 @@ import pytest
 from lab.faults import kernel_lines, zombies
 from lab.machines.kubernetes import why_not
 from lab.recorders import Recorder, recording
-from necroscope.recording.store import Store
-from necroscope.recording.stored_events import find_event
+from necroscope.store.store import Store
+from necroscope.store.stored_events import find_event
 from tests.kubernetes.reporting import NODE, Reporting, reporting, wait_for
 from tests.real.recorders import metrics
 

@@ -20,7 +20,7 @@ from lab.faults.nic_stalls import why_not as why_no_stall
 from lab.faults.zombie_walks import FUNCTIONS, Walk, zombie_walk
 from lab.faults.zombies import HIERARCHY, zombies
 from lab.running.incident_play import seeing_systemd
-from necroscope.findings.kernel_log_events import match_line
+from necroscope.signals.kernel_log_events import match_line
 from necroscope.sources.host import Host
 from necroscope.sources.kernel_log import LogLine, open_kernel_log
 from necroscope.sources.nic_queues import NicQueue

@@ -16,7 +16,7 @@ from lab.machines.nspawn import Container, why_not
 from necroscope import _native
 from necroscope.profiles.import_ import import_file
 from necroscope.profiles.window import Selection, window
-from necroscope.recording.store import Store
+from necroscope.store.store import Store
 
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=str(why_not())),

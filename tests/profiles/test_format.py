@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from necroscope.profiles.import_ import import_file
-from necroscope.recording.store import Store, StoredSegment
+from necroscope.store.store import Store, StoredSegment
 
 ROOT = Path(__file__).parents[2]
 FOLDED = """kubelet;read_[k];memcg_numa_stat_show_[k] 30

@@ -12,7 +12,7 @@ from necroscope.errors import UsageError
 from necroscope.profiles.scope import Scope, scope
 from necroscope.profiles.search import Search
 from necroscope.profiles.window import Selection, window
-from necroscope.recording.store import Store
+from necroscope.store.store import Store
 from tests.diagnosis.sampled_seconds import HERTZ, Work, sampled_segment
 from tests.stored import SECOND_NS, UTC_NS
 

@@ -9,7 +9,7 @@ import pytest
 
 from necroscope.profiles.tree_bytes import tree_bytes
 from necroscope.profiles.window import Selection, Window, flame, window
-from necroscope.recording.store import Store
+from necroscope.store.store import Store
 from tests.diagnosis.sampled_seconds import Work, sampled_segment
 from tests.stored import SECOND_NS, UTC_NS
 

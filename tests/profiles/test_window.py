@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.profiles.window import Selection, Window, window, windows
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 from tests.diagnosis.sampled_seconds import Work, sampled_segment
 from tests.stored import SECOND_NS, UTC_NS
 

@@ -10,7 +10,7 @@ from lab.machines.nspawn import Container
 from necroscope.model.fix import State
 from necroscope.model.plan import Plan, Treatment
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.planning.make_plan import make_plan
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 
 

@@ -23,9 +23,9 @@ from lab.recorders import (
 )
 from necroscope import _native
 from necroscope.cli.main import main
-from necroscope.recording.stored_events import StoredEvent, read_events
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.cores import CORES
+from necroscope.store.read_range import read_moments
+from necroscope.store.stored_events import StoredEvent, read_events
 
 __all__ = [
     "Recorder",

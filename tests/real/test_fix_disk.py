@@ -9,11 +9,11 @@ import pytest
 
 from lab.faults.small_disks import SmallDisk, small_disk, why_not
 from necroscope.errors import ChangeError, StoreError
-from necroscope.remedies.record.fixes import read_fixes
-from necroscope.remedies.record.fixes_folder import fixes_folder
-from necroscope.remedies.transaction.apply import apply, continue_fix
-from necroscope.remedies.transaction.carrying_out import Site
-from necroscope.remedies.transaction.undo import undo
+from necroscope.remedies.apply.apply import apply, continue_fix
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.undo import undo
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing, make_tree, plan_for, tree_remedy
 

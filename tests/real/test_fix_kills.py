@@ -16,12 +16,12 @@ import pytest
 from necroscope.cli.main import main
 from necroscope.errors import FixHeldError, RefusedError
 from necroscope.model.fix import Fix, FixState
-from necroscope.remedies.planning.plan_document import plan_text
-from necroscope.remedies.record.fixes import read_fixes
-from necroscope.remedies.record.fixes_folder import fixes_folder
-from necroscope.remedies.transaction.apply import apply, continue_fix
-from necroscope.remedies.transaction.carrying_out import Site
-from necroscope.remedies.transaction.undo import undo
+from necroscope.remedies.apply.apply import apply, continue_fix
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.undo import undo
+from necroscope.remedies.plan.plan_document import plan_text
 from necroscope.sources.host import Host
 from tests.remedies.killed import run_killed
 from tests.remedies.trees import listing, make_tree, plan_for, tree_remedy

@@ -61,7 +61,7 @@ def machine() -> Iterator[Container]:
 
 
 ORDER = """
-from necroscope.remedies.actions.means.tell_systemd import order
+from necroscope.remedies.actions.systemd import order
 from necroscope.sources.host import Host
 order(Host(), lambda bus: bus.call("StopUnit", "ss", ("here.service", "replace")))
 """

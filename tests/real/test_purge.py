@@ -23,9 +23,9 @@ from lab.faults.zombie_holds import (
 from lab.faults.zombies import HIERARCHY, in_use, tracked, why_not
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
+from necroscope.remedies.actions.holding import read_holding
+from necroscope.remedies.actions.purge_limits import noise_floor
 from necroscope.remedies.purge_zombies import plan_purge_zombies
-from necroscope.remedies.purging.holding import read_holding
-from necroscope.remedies.purging.limits import noise_floor
 from necroscope.remedies.remedy import Part
 from necroscope.sources.host import Host
 

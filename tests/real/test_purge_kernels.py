@@ -46,7 +46,7 @@ time.sleep(4)
 
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.purge_zombies import plan_purge_zombies
-from necroscope.remedies.purging.counting import count_zombies
+from necroscope.remedies.actions.counting import count_zombies
 from necroscope.sources.host import Host
 host = Host()
 before = count_zombies(host)

@@ -15,9 +15,9 @@ from lab.faults import kernel_lines, wall_clock
 from lab.faults.hogs import user_hog
 from lab.faults.marks import Mark, mark_and_spin
 from lab.faults.wall_clock import clock_set_by
-from necroscope.recording.retention import Budget, in_order, make_room, read_entries
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.cores import CORES
+from necroscope.store.read_range import read_moments
+from necroscope.store.retention import Budget, in_order, make_room, read_entries
 from tests.real import recorders
 from tests.real.recorders import (
     SECOND_NS,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.faults.hogs import user_hog
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 from tests.real.recorders import ask, recorder, require_all_open, require_tidy, segments_of, why_not
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lab.machines.nspawn import Container, why_not
-from necroscope.audit.snapshot import snapshot_text, take_snapshot
+from necroscope.inventory.snapshot import snapshot_text, take_snapshot
 from necroscope.model.snapshot import Snapshot
 from necroscope.sources.host import Host
 
@@ -154,7 +154,7 @@ def test_ten_takes_are_the_same_to_the_byte(machine: Container) -> None:
 
 def test_from_inside_it_looks_as_from_outside(machine: Container, snapshot: Snapshot) -> None:
     take = (
-        "from necroscope.audit.snapshot import *; from necroscope.sources.host import Host;"
+        "from necroscope.inventory.snapshot import *; from necroscope.sources.host import Host;"
         "print(snapshot_text(take_snapshot(Host())))"
     )
     done = machine.run([sys.executable, "-c", take])

@@ -22,12 +22,12 @@ from necroscope.cli.measuring import record_baseline
 from necroscope.cli.verify import EXIT_CODES
 from necroscope.model.plan import Goal, Treatment
 from necroscope.model.verdict import Verdict
-from necroscope.recording.store import Store
-from necroscope.recording.stretch import read_moments
-from necroscope.remedies.verification.expect import expect
+from necroscope.remedies.verify.expect import expect
 from necroscope.sources.host import Host
 from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.sources.throttling import THROTTLING
+from necroscope.store.read_range import read_moments
+from necroscope.store.store import Store
 from tests.real.recorders import recording, wait_until
 from tests.remedies.on_record import applied_fix, plan_of
 

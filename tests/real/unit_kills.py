@@ -16,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from necroscope.cli.main import main
 from necroscope.model.fix import FixState
-from necroscope.remedies.record.fixes import read_fixes
-from necroscope.remedies.transaction.apply import continue_fix
-from necroscope.remedies.transaction.carrying_out import Site
-from necroscope.remedies.transaction.undo import undo
+from necroscope.remedies.apply.apply import continue_fix
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.undo import undo
 from necroscope.sources.host import Host
 from tests.remedies.killed import run_killed
 from tests.remedies.trees import listing

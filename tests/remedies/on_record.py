@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from necroscope.model.plan import Goal, Plan, Treatment
-from necroscope.remedies.record.fixes import create_fix, plan_checksum
-from necroscope.remedies.record.fixes_folder import make_fixes_folder, opened_fixes
-from necroscope.remedies.record.journal import Entry, Happening, opened_journal
+from necroscope.remedies.apply.fixes import create_fix, plan_checksum
+from necroscope.remedies.apply.fixes_folder import make_fixes_folder, opened_fixes
+from necroscope.remedies.apply.journal import Entry, Happening, opened_journal
 
 
 def plan_of(

@@ -20,7 +20,7 @@ from lab.machines.image_roots import (
 )
 from necroscope.errors import CannotLookError
 from necroscope.model.remedy_ids import DISABLE_UNIT
-from necroscope.remedies.units.subject import find_unit
+from necroscope.remedies.plan.subject import find_unit
 from necroscope.sources.host import Host
 from tests.real.carry_out import carry_out, listing, plan_for, take_back
 

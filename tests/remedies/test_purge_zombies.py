@@ -17,10 +17,10 @@ from necroscope.model.plan import Treatment
 from necroscope.model.remedy_ids import PURGE_ZOMBIES
 from necroscope.remedies import purge_zombies
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.planning.make_plan import make_plan
+from necroscope.remedies.actions.holding import Holding
+from necroscope.remedies.actions.purge_limits import limit
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.remedies.purge_zombies import plan_purge_zombies
-from necroscope.remedies.purging.holding import Holding
-from necroscope.remedies.purging.limits import limit
 from necroscope.sources.host import Host
 
 needs_v1 = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.faults.zombies import why_not
-from necroscope.remedies.advice.kubernetes_node import node_name
+from necroscope.remedies.plan.kubernetes_node import node_name
 from necroscope.remedies.reboot import plan_reboot
 from necroscope.sources.host import Host
 

@@ -15,13 +15,13 @@ from unittest.mock import patch
 from necroscope.errors import UsageError
 from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Goal, Plan, Step, Treatment
-from necroscope.recording.durable import remove_partials, write_durably
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.catalog import ALL_REMEDIES
-from necroscope.remedies.planning.make_plan import make_plan
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
+from necroscope.store.durable import remove_partials, write_durably
 
 REMEDY = "tend-tree"
 LIMIT = "/etc/systemd/system/a.service.d/50-necroscope-limit.conf"

@@ -25,7 +25,7 @@ from typing import Any
 from lab.snapshots import write_snapshot
 from necroscope.cli.main import main
 from necroscope.model.snapshot import Snapshot
-from necroscope.remedies.planning.plan_document import plan_text
+from necroscope.remedies.plan.plan_document import plan_text
 from tests.cli.test_recorded_verbs import build
 from tests.fleet.questions.hosts_of_facts import write_hosts
 from tests.fleet.questions.test_drift import make_hosts

@@ -17,8 +17,6 @@ from unittest.mock import Mock
 import pytest
 
 from lab.machines.image_roots import plant
-from necroscope.audit.judge import judge
-from necroscope.audit.policy import Policy
 from necroscope.cli.fix_text import Shown, plan_lines
 from necroscope.cli.main import main
 from necroscope.cli.older_fixes import OlderFixes
@@ -27,29 +25,31 @@ from necroscope.diagnosis.causes import AdviceRule, load_causes
 from necroscope.diagnosis.diagnose import diagnose
 from necroscope.diagnosis.words import root_advice
 from necroscope.findings.examine import examine
-from necroscope.findings.thresholds import load_thresholds
+from necroscope.inventory.judge import judge
+from necroscope.inventory.policy import Policy
 from necroscope.model.plan import ByHand, Step, Treatment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess
-from necroscope.remedies.purge_zombies import _tell
-from necroscope.remedies.purging.by_hand import advise
-from necroscope.remedies.units.steps import (
+from necroscope.remedies.plan.by_hand import advise
+from necroscope.remedies.plan.steps import (
     file_step,
     mask_step,
     start_when_undone_step,
     stop_step,
     unlink_step,
 )
+from necroscope.remedies.purge_zombies import _tell
 from necroscope.server.questions.diagnosis_rows import told_plan
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.hierarchies import Hierarchy
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import StopEffects
-from tests.audit.test_judge import TODAY
 from tests.cli.test_diagnose import moments
 from tests.diagnosis.scenes import KUBELET, NIC_LINE, ledger, scene_of, units
 from tests.diagnosis.test_diagnose import MOMENTS, incident
 from tests.inventories import FAILED, inventory, unit
+from tests.inventory.test_judge import TODAY
 from tests.remedies.on_record import plan_of
-from tests.remedies.purging.test_by_hand import ZOMBIES, holder, holding
+from tests.remedies.plan.test_by_hand import ZOMBIES, holder, holding
 from tests.security.hostile_names import NAMES, check_command, commands_in, renamed, strings
 from tests.server.questions.test_diagnosis import EMPTY
 

@@ -10,10 +10,10 @@ import pytest
 
 from necroscope.cli.main import main
 from necroscope.model.plan import Goal, Treatment
-from necroscope.remedies.planning.make_plan import make_plan
-from necroscope.remedies.planning.plan_document import plan_text
-from necroscope.remedies.transaction.apply import apply
-from necroscope.remedies.transaction.carrying_out import Site
+from necroscope.remedies.apply.apply import apply
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.plan.make_plan import make_plan
+from necroscope.remedies.plan.plan_document import plan_text
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing
 from tests.security.forged_records import UNIT, make_image, words

@@ -18,13 +18,13 @@ from necroscope.cli.main import main
 from necroscope.errors import RefusedError, StoreError, UsageError
 from necroscope.model.fix import FixState
 from necroscope.model.plan import Plan, Treatment
-from necroscope.remedies.planning.make_plan import make_plan
-from necroscope.remedies.record.fixes import read_fixes
-from necroscope.remedies.record.fixes_folder import fixes_folder
-from necroscope.remedies.transaction import machine_lock
-from necroscope.remedies.transaction.apply import apply
-from necroscope.remedies.transaction.carrying_out import Site
-from necroscope.remedies.transaction.undo import undo
+from necroscope.remedies.apply import machine_lock
+from necroscope.remedies.apply.apply import apply
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.undo import undo
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing
 from tests.security.forged_records import (

@@ -18,12 +18,12 @@ from urllib.parse import quote
 import pytest
 
 from lab.machines.image_roots import plant
-from necroscope.audit.snapshot import snapshot_text
 from necroscope.cli import look_now
 from necroscope.cli.main import main
 from necroscope.cli.screen import Screen
 from necroscope.exporter.exposition import render
 from necroscope.exporter.families import Sample
+from necroscope.inventory.snapshot import snapshot_text
 from necroscope.kubernetes.conditions import conditions_of
 from necroscope.kubernetes.episodes import Episodes
 from necroscope.model.snapshot import Snapshot

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 from necroscope.errors import NecroscopeError, StoreError
 from necroscope.model.plan import Treatment
-from necroscope.remedies.planning.make_plan import make_plan
-from necroscope.remedies.record.fixes_folder import fixes_folder
-from necroscope.remedies.transaction import carrying_out
-from necroscope.remedies.transaction.apply import apply
-from necroscope.remedies.transaction.carrying_out import Site
-from necroscope.remedies.transaction.undo import undo
+from necroscope.remedies.apply import executor as carrying_out
+from necroscope.remedies.apply.apply import apply
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.undo import undo
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing
 from tests.security.forged_records import (

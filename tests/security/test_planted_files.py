@@ -21,7 +21,7 @@ from necroscope.cli import rules
 from necroscope.cli.main import main
 from necroscope.cli.output_file import write_output
 from necroscope.errors import UsageError
-from necroscope.recording.durable import write_durably
+from necroscope.store.durable import write_durably
 from tests.stored import open_segment, seconds_of
 from tests.unprivileged import NOBODY
 

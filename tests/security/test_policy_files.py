@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.audit.judge import judge
-from necroscope.audit.policy import MAX_PATTERNS, read_policy
 from necroscope.errors import ConfigError
+from necroscope.inventory.judge import judge
+from necroscope.inventory.policy import MAX_PATTERNS, read_policy
 from tests.cli.conftest import PROGRAM
 from tests.inventories import inventory, unit
 

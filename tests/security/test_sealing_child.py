@@ -23,17 +23,17 @@ from typing import Any
 import pytest
 
 from lab.recorders import PROGRAM
-from necroscope.cli.agent import Agent
+from necroscope.agent import closing, rolling, sealer
+from necroscope.agent.agent import Agent
+from necroscope.agent.sealer import Sealer
 from necroscope.cli.main import main
 from necroscope.errors import StoreError
 from necroscope.exporter.exposition import status_samples
 from necroscope.profiles import in_child, open_profile
-from necroscope.recording import closing, rolling, sealer
-from necroscope.recording import seal as recording_seal
-from necroscope.recording.journal import JOURNAL
-from necroscope.recording.sealer import Sealer
-from necroscope.recording.store import StoredSegment, read_segment
-from necroscope.recording.stretch import read_moments
+from necroscope.store import seal as recording_seal
+from necroscope.store.journal import JOURNAL
+from necroscope.store.read_range import read_moments
+from necroscope.store.store import StoredSegment, read_segment
 from tests.exporter.test_exposition import STATUS
 from tests.profiles import captures
 from tests.security.made_captures import SPIN, Mapped, capture, program

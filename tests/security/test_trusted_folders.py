@@ -19,13 +19,13 @@ import pytest
 from necroscope.errors import StoreError, UntrustedFolderError
 from necroscope.fleet.ship.spool import Spool
 from necroscope.kubernetes.kept_reports import KeptReports
-from necroscope.recording import trusted_folder
-from necroscope.recording.durable import make_folders
-from necroscope.recording.lock import LOCK, held
-from necroscope.recording.seal import seal_recorded
-from necroscope.recording.store import DESCRIPTION, Store, read_segment
-from necroscope.recording.trusted_folder import make_trusted, open_trusted
 from necroscope.sources.plain_files import read_plain
+from necroscope.store import trusted_folder
+from necroscope.store.durable import make_folders
+from necroscope.store.lock import LOCK, held
+from necroscope.store.seal import seal_recorded
+from necroscope.store.store import DESCRIPTION, Store, read_segment
+from necroscope.store.trusted_folder import make_trusted, open_trusted
 from tests.stored import HOST, no_profile, open_segment, seconds_of
 from tests.unprivileged import NOBODY
 

@@ -19,12 +19,12 @@ from necroscope.errors import RefusedError
 from necroscope.model.fix import FixState, State
 from necroscope.model.plan import Step, Treatment
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
+from necroscope.remedies.apply.apply import apply
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.undo import undo
 from necroscope.remedies.catalog import ALL_REMEDIES
-from necroscope.remedies.planning.make_plan import make_plan
-from necroscope.remedies.record.fixes import read_fixes
-from necroscope.remedies.transaction.apply import apply
-from necroscope.remedies.transaction.carrying_out import Site
-from necroscope.remedies.transaction.undo import undo
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing
 from tests.security.forged_records import (

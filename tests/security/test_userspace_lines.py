@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from necroscope.agent import log_clock
+from necroscope.agent.log_clock import LogClock
 from necroscope.errors import ConfigError
-from necroscope.findings.kernel_log_events import find_in_log, match_lines
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording import log_clock
-from necroscope.recording.config import load_record_settings, load_trust_kmsg
-from necroscope.recording.counters import read_counters, write_counters
-from necroscope.recording.journal import moment_frame, read_journal
-from necroscope.recording.log_clock import LogClock
-from necroscope.recording.log_trust import trusting_programs
-from necroscope.recording.segment import Moment
+from necroscope.signals.kernel_log_events import find_in_log, match_lines
 from necroscope.sources.host import Host
 from necroscope.sources.kernel_log import (
     KERNEL_LOG,
@@ -29,7 +24,12 @@ from necroscope.sources.kernel_log import (
     parse_record,
     parse_syslog,
 )
-from tests.recording.test_log_clock import Clocks, clocks, kmsg, marks  # noqa: F401 - fixtures
+from necroscope.store.config import load_record_settings, load_trust_kmsg
+from necroscope.store.counters import read_counters, write_counters
+from necroscope.store.journal import moment_frame, read_journal
+from necroscope.store.log_trust import trusting_programs
+from necroscope.store.segment import Moment
+from tests.agent.test_log_clock import Clocks, clocks, kmsg, marks  # noqa: F401 - fixtures
 from tests.segments import BEGIN_NS, kernel_log, segment_of
 from tests.stored import moment_of
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from necroscope.recording.store import DESCRIPTION
+from necroscope.store.store import DESCRIPTION
 from tests.server.questions.sampled_store import BEGIN_US, LENGTH, sampled_store
 from tests.server.served import Served, served
 from tests.stored import HOST

@@ -14,11 +14,11 @@ from urllib.parse import quote
 import pytest
 from starlette.types import ASGIApp
 
-from necroscope.recording.journal import JOURNAL
-from necroscope.recording.store import DESCRIPTION
 from necroscope.server.app import build_app
 from necroscope.server.guard import names_of
 from necroscope.server.layers import Settings
+from necroscope.store.journal import JOURNAL
+from necroscope.store.store import DESCRIPTION
 from tests.server.asgi_client import Told, asked
 from tests.server.questions.recorded_incident import RESET, incident_moments
 from tests.server.questions.sampled_store import BEGIN_US, sampled_store

@@ -8,7 +8,6 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope import _native
-from necroscope.recording import stored_events
 from necroscope.server import read_ahead, segment_counts
 from necroscope.server.questions import diagnosis
 from necroscope.server.questions.cores import ask_cores
@@ -17,6 +16,7 @@ from necroscope.server.questions.events import ask_events
 from necroscope.server.read_ahead import begin_reading
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.server.work import Work
+from necroscope.store import stored_events
 from tests.server.questions.recorded_incident import recorded_incident, seconds
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import StoreError
-from necroscope.recording.store import DESCRIPTION
 from necroscope.server.readable_files import LARGEST_DESCRIPTION_BYTES, require_files
+from necroscope.store.store import DESCRIPTION
 
 
 @pytest.fixture

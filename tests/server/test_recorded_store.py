@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import NothingRecordedError
-from necroscope.recording.journal import JOURNAL, moment_frame
-from necroscope.recording.store import DESCRIPTION, StoredSegment, read_segment
 from necroscope.server import recorded_store
 from necroscope.server.range_and_filters import Range
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.store.journal import JOURNAL, moment_frame
+from necroscope.store.store import DESCRIPTION, StoredSegment, read_segment
 from tests.stored import HOST, SECOND_NS, UTC_NS, anchor_at, open_segment, sealed_segment, seconds_of
 
 US = UTC_NS // 1000

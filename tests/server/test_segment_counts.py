@@ -6,12 +6,12 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of
-from necroscope.recording.store import StoredSegment
 from necroscope.server import segment_counts
 from necroscope.server.questions.zombies import ask_zombies
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.server.segment_counts import SegmentCounts, telling_places
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.store.store import StoredSegment
 from tests.server.questions.recorded_incident import seconds
 from tests.stored import moment_of, open_segment, sealed_segment
 

@@ -6,8 +6,8 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope import _native
-from necroscope.findings.core_states import cores_file
 from necroscope.server.segment_seconds import SegmentSeconds
+from necroscope.signals.core_states import cores_file
 from tests.stored import sealed_segment, seconds_of
 
 

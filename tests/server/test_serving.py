@@ -82,7 +82,7 @@ def test_an_upgrade_is_not_taken() -> None:
 
 STUCK = """
 import time
-from necroscope.cli.signals import signals
+from necroscope.agent.stop_signals import signals
 from necroscope.server.connection_limits import Connections
 from necroscope.server.listening import Door, open_listener
 from necroscope.server.openapi import new_app

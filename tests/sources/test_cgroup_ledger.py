@@ -9,7 +9,6 @@ import pytest
 
 from necroscope._native import CgroupTrace
 from necroscope.model.reading import Absence
-from necroscope.recording.tables import shape_of
 from necroscope.sources.cgroup_ledger import (
     CGROUP_LEDGER,
     CgroupLedger,
@@ -22,6 +21,7 @@ from necroscope.sources.cgroup_ledger import (
     parse_memory_cgroup,
 )
 from necroscope.sources.host import Host
+from necroscope.store.tables import shape_of
 
 POD = "/kubepods.slice/kubepods-pod#.slice/cri-containerd-#.scope"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from necroscope.recording.store import Store
-from necroscope.recording.stored_events import StoredEvent, find_event
+from necroscope.store.store import Store
+from necroscope.store.stored_events import StoredEvent, find_event
 
 RECORDED = Path(__file__).with_name("incident") / "store.tar.xz"
 

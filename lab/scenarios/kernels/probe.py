@@ -38,7 +38,7 @@ from lab.scenarios.kernels.looking import capturing, look
 from lab.scenarios.kernels.purging import FILES, empty_before_removal, purge
 from lab.scenarios.kernels.reading_cost import compared, read_costs
 from lab.scenarios.kernels.verbs import Verb, running
-from necroscope.remedies.purging.counting import count_zombies
+from necroscope.remedies.actions.counting import count_zombies
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.hierarchies import Hierarchy, find_hierarchy, read_hierarchies
 from necroscope.sources.host import Host

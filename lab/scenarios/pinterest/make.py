@@ -16,7 +16,7 @@ from lab.scenarios.pinterest.answers import Answers
 from lab.scenarios.pinterest.node import Node, broken_node, off_core
 from lab.scenarios.pinterest.training import AFTER, BEFORE, DURING, PART, Training, training
 from lab.training.job import Job
-from necroscope.recording.store import Store
+from necroscope.store.store import Store
 
 QUIET_SECONDS = 14.0  # and 10 more or 20, until the first long round of kubelet; 15 are asked for
 BUSY_RATIO = 0.5  # as in expect.toml

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from lab.faults.churn import comm_of
 from necroscope import _native
 from necroscope.model.event import Event
-from necroscope.recording.clock import Anchor
-from necroscope.recording.segment import Segment
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stored_events import read_events
-from necroscope.recording.stretch import labels_of, read_moments
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.processes import PROCESSES
+from necroscope.store.clock import Anchor
+from necroscope.store.read_range import labels_of, read_moments
+from necroscope.store.segment import Segment
+from necroscope.store.store import StoredSegment
+from necroscope.store.stored_events import read_events
 
 SECOND_NS = 10**9
 MARK = "necroscope mark: "

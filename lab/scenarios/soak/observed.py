@@ -11,7 +11,7 @@ from lab.faults.churn import Churn
 from lab.recorders import Recorder, segments_of
 from lab.scenarios.soak.digest import Digest, digest
 from lab.scenarios.soak.watch import Look, look
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 
 
 @dataclass(slots=True)

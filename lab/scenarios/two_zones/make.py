@@ -15,11 +15,11 @@ from lab.faults.kernel_lines import TRUST
 from lab.machines.nspawn import Container
 from lab.recorders import PROGRAM, segments_of
 from lab.running.stage import Stage
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.cores import CORES
 from necroscope.sources.held_back_units import HELD_BACK_UNITS
 from necroscope.sources.source import Source
 from necroscope.sources.units import UNITS
+from necroscope.store.read_range import read_moments
 
 CHECKOUT = Path(__file__).parents[3]
 PER_START = 300

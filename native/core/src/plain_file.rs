@@ -1,7 +1,7 @@
 //! Regular files that somebody else may have planted: never a link, a pipe or a device.
 //!
 //! A pipe would hold us up for ever, a device may act when it is opened, a link leads where its maker wants.
-//! In Python, `sources/plain_files.py` and `recording/durable.py` do the same.
+//! In Python, `sources/plain_files.py` and `store/durable.py` do the same.
 
 use std::fs::{File, Permissions};
 use std::io;

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from necroscope.errors import StoreError
-from necroscope.recording.quantities import parse_duration
-from necroscope.recording.store_place import default_store
+from necroscope.model.quantities import parse_duration
+from necroscope.store.store_place import default_store
 
 T = TypeVar("T")
 ROOT = "NECROSCOPE_ROOT"  # set in a container: whoever asks something in it asks about its host

@@ -14,9 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from necroscope.audit.judge import judge
-from necroscope.audit.look import Look, look_at_units
-from necroscope.audit.policy import Policy, read_policy
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, look_duration
 from necroscope.cli.audit_reports import FORMATS
@@ -25,10 +22,13 @@ from necroscope.cli.finding_text import finding_document
 from necroscope.cli.output_file import add_output, refuse_existing, write_output
 from necroscope.cli.screen import WIDEST, Screen, progress_bar
 from necroscope.errors import UsageError
-from necroscope.findings.thresholds import load_thresholds
+from necroscope.inventory.judge import judge
+from necroscope.inventory.look import Look, look_at_units
+from necroscope.inventory.policy import Policy, read_policy
 from necroscope.model.finding import Severity
 from necroscope.model.inventory import AuditedUnit, Inventory
 from necroscope.model.judgement import Judgement
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
 
 INTERRUPTED = 130

@@ -10,9 +10,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from necroscope import __version__
-from necroscope.audit.behaviour import JUDGED
 from necroscope.findings.catalog import ALL_DETECTORS
 from necroscope.findings.unit_evidence import is_enabled
+from necroscope.inventory.behaviour import JUDGED
 from necroscope.model.finding import Finding, Severity
 from necroscope.model.inventory import Inventory
 from necroscope.model.judgement import Judgement

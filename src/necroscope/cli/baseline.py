@@ -8,10 +8,10 @@ from typing import Any
 from necroscope.cli.times import span
 from necroscope.diagnosis.comparison.baseline import Baseline, named_baseline, quiet_baseline
 from necroscope.errors import NoSamplesError, UsageError
-from necroscope.findings.thresholds import Thresholds
 from necroscope.profiles.window import Selection, Split
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Damage, StoredSegment
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Damage, StoredSegment
 
 UTC = Anchor(0, 0)
 NO_QUIET_HINT = "--against T..T compares with any stretch; necroscope timeline shows what is recorded"

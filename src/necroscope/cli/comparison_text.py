@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from necroscope.model.amounts import amount_text, time_text
 from necroscope.model.verdict import Comparison, Measure
-from necroscope.remedies.verification.quantities import QUANTITIES
+from necroscope.remedies.verify.quantities import QUANTITIES
 
 SMALLEST, LARGEST = 0.001, 1000.0  # ratios beyond are not told exactly: nobody needs it
 HARDLY_OPEN, MOST_SURE = 0.95, 0.999

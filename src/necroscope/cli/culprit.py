@@ -23,12 +23,12 @@ from necroscope.cli.selecting import Chosen, add_moment, around_event, choose, c
 from necroscope.cli.times import EventName
 from necroscope.diagnosis.culprit_words import ranking_verdict, suspect_name
 from necroscope.diagnosis.culprits_around import culprits_around
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.culprit import Ranking, Suspect
 from necroscope.profiles.window import Selection
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import StoredEvent, events_between, find_event
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import StoredEvent, events_between, find_event
 
 KINDS = ("nic-reset", "core-saturated")
 MOST_ROWS = 5  # of each kind

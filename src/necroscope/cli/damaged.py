@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from necroscope.cli.screen import note
-from necroscope.recording.store import Damage
+from necroscope.store.store import Damage
 
 
 def tell_damaged(damaged: Sequence[Damage]) -> list[dict[str, str]]:

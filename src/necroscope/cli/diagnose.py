@@ -27,12 +27,12 @@ from necroscope.cli.times import EventName, Moment, event_name
 from necroscope.diagnosis.explained import EXPLAINED, NOTHING_TO_EXPLAIN, explain_each, symptoms_in
 from necroscope.diagnosis.recorded import accidents_between
 from necroscope.errors import CannotLookError, UsageError
-from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.model.accident import Accident
 from necroscope.model.diagnosis import Diagnosis
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Store
-from necroscope.recording.stored_events import StoredEvent, find_event
+from necroscope.signals.thresholds import Thresholds, load_thresholds
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Store
+from necroscope.store.stored_events import StoredEvent, find_event
 
 MOST = 8  # symptoms of a range that are diagnosed, the newest first
 AROUND_NS = 600 * 10**9

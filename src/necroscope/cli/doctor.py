@@ -15,17 +15,17 @@ from necroscope.cli.finding_text import finding_document, finding_lines, not_che
 from necroscope.cli.look_now import LookSettings, look_now
 from necroscope.cli.screen import Screen
 from necroscope.findings.catalog import DETECTORS
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event, event_id
 from necroscope.model.examination import Examination
 from necroscope.model.finding import Severity
 from necroscope.model.shell_command import necroscope_command
 from necroscope.model.value_text import value_text
-from necroscope.recording.config import load_trust_kmsg
-from necroscope.recording.segment import Segment
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
+from necroscope.store.config import load_trust_kmsg
+from necroscope.store.segment import Segment
 
 INTERRUPTED = 130
 

@@ -15,13 +15,13 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from necroscope.audit.drift.compare import LABELS, compare
-from necroscope.audit.drift.fact_table import FactTable
-from necroscope.audit.drift.grouping import SICK_NAMES, Groups, sick_among
 from necroscope.cli.answer import Answer
 from necroscope.cli.drift_files import SnapshotFiles, read_groups
 from necroscope.cli.drift_text import drift_text
 from necroscope.errors import CannotLookError, UsageError
+from necroscope.inventory.drift.compare import LABELS, compare
+from necroscope.inventory.drift.fact_table import FactTable
+from necroscope.inventory.drift.grouping import SICK_NAMES, Groups, sick_among
 from necroscope.model.drift import Difference, Drift, FactByGroup
 
 NOT_THERE = "(not there)"

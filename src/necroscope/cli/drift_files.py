@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from necroscope.audit.drift.fact_table import FactTable, Hosts
-from necroscope.audit.snapshot import read_snapshot
 from necroscope.errors import CannotLookError, NecroscopeError, UsageError
+from necroscope.inventory.drift.fact_table import FactTable, Hosts
+from necroscope.inventory.snapshot import read_snapshot
 
 ALL = "all"  # the one group of hosts that are compared as they are
 

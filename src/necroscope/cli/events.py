@@ -16,12 +16,12 @@ from necroscope.cli.arguments import add_store
 from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
-from necroscope.findings.kernel_log_events import line_doubts
 from necroscope.model.advice import around_command
 from necroscope.model.event import EVENT_KINDS
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Damage
-from necroscope.recording.stored_events import StoredEvent, events_between
+from necroscope.signals.kernel_log_events import line_doubts
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Damage
+from necroscope.store.stored_events import StoredEvent, events_between
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

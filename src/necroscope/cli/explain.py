@@ -13,11 +13,11 @@ from necroscope.diagnosis.causes import as_manual, load_causes
 from necroscope.diagnosis.facts.fact import bare
 from necroscope.errors import ERRORS, UsageError
 from necroscope.findings.catalog import ALL_DETECTORS, DETECTORS, UNIT_DETECTORS
-from necroscope.findings.kernel_log_events import kernel_log_rules
-from necroscope.findings.thresholds import default_thresholds
 from necroscope.model.advice import fix_command
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.remedy_ids import REMEDIES, SUBJECTS
+from necroscope.signals.kernel_log_events import kernel_log_rules
+from necroscope.signals.thresholds import default_thresholds
 from necroscope.sources.catalog import SOURCES
 
 
@@ -182,7 +182,7 @@ def action_pages() -> dict[str, str]:
 
 def quantity_pages() -> dict[str, str]:
     """The page of everything that `verify` compares, by id."""
-    from necroscope.remedies.verification.quantities import QUANTITIES
+    from necroscope.remedies.verify.quantities import QUANTITIES
 
     return {
         one.id: f"{one.what}, in {one.unit}\n\n"

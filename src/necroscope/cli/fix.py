@@ -28,12 +28,12 @@ from necroscope.cli.output_file import refuse_existing, write_output
 from necroscope.errors import UsageError
 from necroscope.model.examination import NotChecked
 from necroscope.model.plan import Plan
+from necroscope.remedies.apply.apply import refuse_early
+from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.lock import holder_of
 from necroscope.remedies.host_to_change import host_to_change, one_name
-from necroscope.remedies.planning.make_plan import make_plan
-from necroscope.remedies.planning.plan_document import plan_document, plan_text, read_plan
-from necroscope.remedies.record.fixes import read_fixes
-from necroscope.remedies.transaction.apply import refuse_early
-from necroscope.remedies.transaction.lock import holder_of
+from necroscope.remedies.plan.make_plan import make_plan
+from necroscope.remedies.plan.plan_document import plan_document, plan_text, read_plan
 from necroscope.sources.host import Host
 
 EXIT_CODES = """exit codes:
@@ -166,7 +166,7 @@ def _expected(arguments: argparse.Namespace, host: Host, plan: Plan) -> tuple[st
     """How the fix will be verified, and how long that takes."""
     if not plan.goals or not host.is_live:
         return ()
-    from necroscope.remedies.verification.expect import expect
+    from necroscope.remedies.verify.expect import expect
 
     return expect(plan, arguments.store, host)
 

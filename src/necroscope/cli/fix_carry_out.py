@@ -16,10 +16,10 @@ from necroscope.errors import StoreError
 from necroscope.model.examination import NotChecked
 from necroscope.model.fix import Fix, FixState
 from necroscope.model.plan import Plan
-from necroscope.remedies.planning.plan_document import plan_document
-from necroscope.remedies.transaction.apply import apply, continue_fix
-from necroscope.remedies.transaction.carrying_out import Site
-from necroscope.remedies.transaction.undo import undo
+from necroscope.remedies.apply.apply import apply, continue_fix
+from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.undo import undo
+from necroscope.remedies.plan.plan_document import plan_document
 from necroscope.sources.host import Host
 
 IN_PART = 2  # as where a step failed

@@ -15,14 +15,12 @@ from necroscope.cli.screen import progress_bar
 from necroscope.cli.times import EVENT_ID
 from necroscope.errors import CannotLookError, NecroscopeError, UsageError
 from necroscope.findings.catalog import ALL_DETECTORS, UNIT_DETECTORS
-from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.model.advice import fix_command
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Finding
 from necroscope.model.remedy_ids import OF_A_UNIT, PURGE_ZOMBIES, REMEDIES, SUBJECTS
-from necroscope.recording.config import load_trust_kmsg
-from necroscope.remedies.planning.choose import (
+from necroscope.remedies.plan.choose import (
     NOTHING_FOUND,
     Choice,
     choose_for_all,
@@ -32,8 +30,10 @@ from necroscope.remedies.planning.choose import (
     choose_for_unit,
     without_absent_cores,
 )
+from necroscope.signals.thresholds import Thresholds, load_thresholds
 from necroscope.sources.host import Host
 from necroscope.sources.interrupt_affinity import read_online_cores
+from necroscope.store.config import load_trust_kmsg
 
 FINDINGS = tuple(detector.id for detector in ALL_DETECTORS)
 # Those that doctor looks for among failing units only, and audit among all.
@@ -128,8 +128,8 @@ def _diagnose_event(arguments: argparse.Namespace, host: Host, id: str) -> tuple
     from necroscope.diagnosis.diagnose import diagnose
     from necroscope.diagnosis.recorded import recorded_scene
     from necroscope.diagnosis.symptom import KINDS
-    from necroscope.recording.store import Store
-    from necroscope.recording.stored_events import find_event
+    from necroscope.store.store import Store
+    from necroscope.store.stored_events import find_event
 
     name = host.name()
     store = Store(arguments.store)
@@ -149,7 +149,7 @@ def _diagnose_event(arguments: argparse.Namespace, host: Host, id: str) -> tuple
 
 def _unit(host: Host, word: str) -> str:
     """The unit that a word means, by its own name. What is no unit may be a misspelt id."""
-    from necroscope.remedies.units.subject import find_unit
+    from necroscope.remedies.plan.subject import find_unit
 
     try:
         return find_unit(host, word).name
@@ -175,9 +175,9 @@ def _look(arguments: argparse.Namespace, host: Host, *units: str) -> Found:
 
 def _look_at_units(arguments: argparse.Namespace, host: Host) -> Found:
     # Imported here, as doctor does: it is half of the time to start.
-    from necroscope.audit.judge import judge
-    from necroscope.audit.look import look_at_units
-    from necroscope.audit.policy import Policy
+    from necroscope.inventory.judge import judge
+    from necroscope.inventory.look import look_at_units
+    from necroscope.inventory.policy import Policy
 
     look = look_at_units(host, arguments.duration, _thresholds(arguments), progress_bar)
     if look.interrupted:

@@ -7,7 +7,7 @@ from typing import Any
 
 from necroscope.cli.older_fixes import OlderFixes
 from necroscope.model.fix import Fix
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 
 def fix_document(fix: Fix) -> dict[str, Any]:

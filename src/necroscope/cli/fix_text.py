@@ -16,9 +16,9 @@ from necroscope.model.plan import ByHand, Plan, Step
 from necroscope.model.remedy_ids import ADVICE
 from necroscope.model.shell_command import option
 from necroscope.model.visible_text import visible_text
-from necroscope.recording.clock import Anchor
-from necroscope.remedies.record.fixes import Fixes
-from necroscope.remedies.transaction.ways_out import our_command, undo_command, ways_out
+from necroscope.remedies.apply.fixes import Fixes
+from necroscope.remedies.apply.recovery_hints import our_command, undo_command, ways_out
+from necroscope.store.clock import Anchor
 
 INDENT = 3
 PLAN_FILE = "plan.json"

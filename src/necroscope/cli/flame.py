@@ -21,13 +21,13 @@ from necroscope.cli.selecting import add_selection, choose
 from necroscope.diagnosis.comparison.baseline import Baseline
 from necroscope.diagnosis.comparison.flame_title import describe, flame_title
 from necroscope.errors import UsageError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
 from necroscope.profiles.spare import spare
 from necroscope.profiles.window import Selection, Window, flame, require_samples, window
-from necroscope.recording.store import Damage, StoredSegment
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import Damage, StoredSegment
 
 SMALLEST_SHARE = 0.01  # of a node that the terminal shows
 DEEPEST = 40

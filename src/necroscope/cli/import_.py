@@ -11,8 +11,8 @@ from necroscope.cli.arguments import add_store
 from necroscope.cli.screen import Screen
 from necroscope.profiles.import_ import import_file
 from necroscope.profiles.window import lost_in
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Store, StoredSegment
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Store, StoredSegment
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,10 +21,10 @@ from necroscope.cli.arguments import add_root, add_store, argument, duration
 from necroscope.cli.kubernetes_text import conditions_text, reported_text
 from necroscope.cli.screen import note
 from necroscope.errors import NecroscopeError, NothingRecordedError, UsageError
-from necroscope.recording.config import KubernetesSettings, load_kubernetes_settings, parse_place
-from necroscope.recording.store import Store
-from necroscope.recording.store_place import host_name
 from necroscope.sources.host import Host
+from necroscope.store.config import KubernetesSettings, load_kubernetes_settings, parse_place
+from necroscope.store.store import Store
+from necroscope.store.store_place import host_name
 
 if TYPE_CHECKING:
     from necroscope.kubernetes.handover import Handover

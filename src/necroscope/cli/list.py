@@ -12,10 +12,10 @@ from necroscope.cli.screen import Screen
 from necroscope.diagnosis.causes import as_manual, load_causes
 from necroscope.errors import ERRORS, UsageError
 from necroscope.findings.catalog import ALL_DETECTORS
-from necroscope.findings.kernel_log_events import kernel_log_rules
-from necroscope.findings.thresholds import default_thresholds
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.remedy_ids import REMEDIES
+from necroscope.signals.kernel_log_events import kernel_log_rules
+from necroscope.signals.thresholds import default_thresholds
 from necroscope.sources.catalog import SOURCES
 
 Rows = list[tuple[str, str]]

@@ -10,16 +10,16 @@ from necroscope.cli.screen import progress_bar
 from necroscope.diagnosis.now import diagnose_now
 from necroscope.errors import CannotLookError, NecroscopeError
 from necroscope.findings.examine import examine
-from necroscope.findings.thresholds import Thresholds
 from necroscope.findings.unit_crash_loop import unit_crash_loop
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.examination import Examination, NotChecked
-from necroscope.recording.log_trust import trusting_programs
-from necroscope.recording.sampler import sample
-from necroscope.recording.segment import Segment
-from necroscope.recording.store import Damage, Store
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.host import Host
 from necroscope.sources.units import UNITS
+from necroscope.store.log_trust import trusting_programs
+from necroscope.store.sampler import sample
+from necroscope.store.segment import Segment
+from necroscope.store.store import Damage, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _with_units(
     if not troubled or not segment.is_live:
         return examination
     # Imported here: on most machines no unit fails, and it is half of the time to start.
-    from necroscope.audit.look import judge_units
+    from necroscope.inventory.look import judge_units
 
     judgement = judge_units(host, segment, thresholds, troubled)
     if judgement is None:

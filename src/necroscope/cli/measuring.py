@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from necroscope.cli.agent import Agent, Orders
+from necroscope.agent.agent import Agent, Orders
+from necroscope.agent.stop_signals import signals
 from necroscope.cli.screen import note
-from necroscope.cli.signals import signals
 from necroscope.cli.watching import stopping
 from necroscope.errors import (
     CannotLookError,
@@ -21,13 +21,13 @@ from necroscope.errors import (
     StoreHeldError,
     UntrustedFolderError,
 )
-from necroscope.recording.config import LONGEST_SEGMENT, load_record_settings
-from necroscope.recording.lock import held
-from necroscope.recording.sampler import Progress
-from necroscope.recording.store import Store, StoredSegment, read_segment
-from necroscope.recording.store_place import host_name
-from necroscope.remedies.verification.windows import SECOND_NS, Window, recorded_seconds
+from necroscope.remedies.verify.windows import SECOND_NS, Window, recorded_seconds
 from necroscope.sources.host import Host
+from necroscope.store.config import LONGEST_SEGMENT, load_record_settings
+from necroscope.store.lock import held
+from necroscope.store.sampler import Progress
+from necroscope.store.store import Store, StoredSegment, read_segment
+from necroscope.store.store_place import host_name
 
 ENOUGH_SECONDS = 0.5  # missing: seconds are whole ones of the wall clock
 SILENT_SECONDS = 10.0  # after which the recorder that we wait for may have ended

@@ -8,10 +8,10 @@ from pathlib import Path
 from necroscope.errors import NecroscopeError
 from necroscope.model.examination import NotChecked
 from necroscope.model.fix import Fix, FixState
-from necroscope.remedies.planning.plan_check import is_of_host
-from necroscope.remedies.record.fixes import DamagedFix, Fixes, read_fixes
-from necroscope.remedies.transaction.lock import holder_of
-from necroscope.remedies.transaction.refusals import left_in_the_middle
+from necroscope.remedies.apply.fixes import DamagedFix, Fixes, read_fixes
+from necroscope.remedies.apply.lock import holder_of
+from necroscope.remedies.apply.refusals import left_in_the_middle
+from necroscope.remedies.plan.plan_check import is_of_host
 from necroscope.sources.host import Host
 
 

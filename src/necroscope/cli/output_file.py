@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from necroscope.errors import UsageError
-from necroscope.recording.durable import write_durably, write_new
+from necroscope.store.durable import write_durably, write_new
 
 # Only root makes names there: /dev/stdout is a link, which must be followed and never replaced.
 OF_OURS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))

@@ -13,15 +13,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.agent import Agent, Orders
+from necroscope.agent.agent import Agent, Orders
+from necroscope.agent.stop_signals import signals
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, add_trust_kmsg, argument, duration
 from necroscope.cli.finding_text import finding_document
 from necroscope.cli.screen import Screen, note
-from necroscope.cli.signals import signals
 from necroscope.findings.capture_gap import recorder_findings
 from necroscope.findings.userspace_kernel_lines import userspace_lines_text
-from necroscope.recording.config import (
+from necroscope.model.quantities import parse_size
+from necroscope.model.recorder_status import Status
+from necroscope.sources.host import Host
+from necroscope.store.config import (
     load_fleet_settings,
     load_kubernetes_settings,
     load_record_settings,
@@ -31,12 +34,9 @@ from necroscope.recording.config import (
     parse_segment,
     parse_textfile,
 )
-from necroscope.recording.lock import held
-from necroscope.recording.quantities import parse_size
-from necroscope.recording.status import Status
-from necroscope.recording.store import Store
-from necroscope.recording.store_place import host_name, warning_about
-from necroscope.sources.host import Host
+from necroscope.store.lock import held
+from necroscope.store.store import Store
+from necroscope.store.store_place import host_name, warning_about
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

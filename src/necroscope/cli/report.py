@@ -35,7 +35,7 @@ from necroscope.cli.screen import WIDEST, Screen
 from necroscope.cli.selecting import add_range
 from necroscope.cli.times import event_name
 from necroscope.errors import UsageError
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 FORMATS: dict[str, Callable[[Report], str]] = {
     ".md": lambda report: to_markdown(report, Screen(width=WIDEST)),

@@ -16,7 +16,7 @@ from necroscope.diagnosis.comparison.flame_title import describe
 from necroscope.profiles.heatmap import Heatmap, subsecond
 from necroscope.profiles.spare import spare
 from necroscope.profiles.window import require_samples, window
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 SHADES = " .:-=+*#%@"
 MARGIN = 9  # for the fraction of the second at the left

@@ -16,18 +16,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from necroscope.agent.sealer import NAMES
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, argument, duration, folder
 from necroscope.errors import ImportFileError, NecroscopeError
+from necroscope.model.quantities import parse_size
 from necroscope.profiles.import_ import seal_capture
-from necroscope.recording.no_garbage import no_garbage
-from necroscope.recording.quantities import parse_size
-from necroscope.recording.retention import Budget, make_room
-from necroscope.recording.seal import SealProfile, seal_recorded
-from necroscope.recording.sealer import NAMES
-from necroscope.recording.store import Damage, Store, read_segment
-from necroscope.recording.store_place import default_store
-from necroscope.recording.trusted_folder import refuse_untrusted
+from necroscope.store.gc_paused import no_garbage
+from necroscope.store.retention import Budget, make_room
+from necroscope.store.seal import SealProfile, seal_recorded
+from necroscope.store.store import Damage, Store, read_segment
+from necroscope.store.store_place import default_store
+from necroscope.store.trusted_folder import refuse_untrusted
 
 NICENESS = 10  # whatever runs on the node comes first
 
@@ -133,7 +133,7 @@ def _examine(sealed: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     # Imported here: who seals by hand does not wait for all detectors.
     from necroscope.findings.node_state_json import state_document
     from necroscope.findings.standing import examine_last_minutes
-    from necroscope.findings.thresholds import load_thresholds
+    from necroscope.signals.thresholds import load_thresholds
 
     try:
         thresholds = load_thresholds(arguments.config)

@@ -12,10 +12,10 @@ from necroscope.cli.times import EARLIEST_NS, LATEST_NS, EventName, moment, mome
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.model.shell_command import option, shell_command
 from necroscope.profiles.window import Selection
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Damage, Store, StoredSegment
-from necroscope.recording.store_place import store_of_root
-from necroscope.recording.stored_events import StoredEvent, find_event
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Damage, Store, StoredSegment
+from necroscope.store.store_place import store_of_root
+from necroscope.store.stored_events import StoredEvent, find_event
 
 SECOND_NS = 10**9
 RECENT_NS = 600 * SECOND_NS

@@ -14,14 +14,14 @@ import argparse
 from contextlib import suppress
 from pathlib import Path
 
+from necroscope.agent.stop_signals import Asked, signals
 from necroscope.cli import serve_file
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store, argument
 from necroscope.cli.screen import note
-from necroscope.cli.signals import Asked, signals
 from necroscope.errors import NotInstalledError
-from necroscope.recording.config import parse_listen
-from necroscope.recording.quantities import parse_address
+from necroscope.model.quantities import parse_address
+from necroscope.store.config import parse_listen
 
 DEFAULT_ADDRESS = "127.0.0.1:8420"
 

@@ -12,13 +12,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from necroscope.audit.sections.labels import read_label_file
-from necroscope.audit.snapshot import snapshot_document, snapshot_text, take_snapshot
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root
 from necroscope.cli.output_file import add_output, write_output
 from necroscope.cli.screen import Screen
 from necroscope.errors import CannotLookError
+from necroscope.inventory.sections.labels import read_label_file
+from necroscope.inventory.snapshot import snapshot_document, snapshot_text, take_snapshot
 from necroscope.model.snapshot import Snapshot
 from necroscope.sources.host import Host
 

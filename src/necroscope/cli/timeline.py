@@ -19,11 +19,11 @@ from necroscope.cli.events import event_document, event_lines, read_events_of
 from necroscope.cli.screen import Screen, screen_of
 from necroscope.cli.selecting import Chosen, add_range, choose_range, whole_seconds
 from necroscope.errors import NothingRecordedError, UsageError
-from necroscope.findings.core_states import LEGEND, MISSING, CoreStates, core_states
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.advice import around_command
-from necroscope.recording.clock import Anchor
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.signals.core_states import LEGEND, MISSING, CoreStates, core_states
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.clock import Anchor
+from necroscope.store.stored_events import StoredEvent
 
 SECOND_NS = 10**9
 MARGIN = 11  # for the number of the core at the left, and a line at both ends

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 
 from necroscope.cli.arguments import duration
 from necroscope.errors import UsageError
-from necroscope.recording.quantities import SECONDS_PER
-from necroscope.recording.store import StoredSegment
+from necroscope.model.quantities import SECONDS_PER
+from necroscope.store.store import StoredSegment
 
 AGO = re.compile(rf"\d+(?:\.\d+)?(?:{'|'.join(unit for unit in SECONDS_PER if unit)})")
 EVENT_ID = re.compile(r"[a-z]+(?:-[a-z]+)*-\d{8}T\d{6}\.\d{3}Z-\d+")

@@ -27,23 +27,23 @@ from necroscope.cli.screen import note, progress_bar
 from necroscope.cli.times import moment
 from necroscope.cli.verify_text import verification_lines
 from necroscope.errors import NothingRecordedError, UsageError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.verdict import Verdict, Verification
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Store, StoredSegment
-from necroscope.recording.store_place import host_name
-from necroscope.remedies.record.fixes import find_fix, read_fixes
-from necroscope.remedies.record.verdicts import keep_verdict
-from necroscope.remedies.transaction.ways_out import our_command
-from necroscope.remedies.verification.change import Change, after_window, change_at, change_of, newest_applied
-from necroscope.remedies.verification.expect import expect_goals
-from necroscope.remedies.verification.observe import Recording
-from necroscope.remedies.verification.verify_change import Asked, verify_change
-from necroscope.remedies.verification.windows import Window, recorded_seconds
+from necroscope.remedies.apply.fixes import find_fix, read_fixes
+from necroscope.remedies.apply.recovery_hints import our_command
+from necroscope.remedies.apply.verdicts import keep_verdict
+from necroscope.remedies.verify.change import Change, after_window, change_at, change_of, newest_applied
+from necroscope.remedies.verify.expect import expect_goals
+from necroscope.remedies.verify.observe import Recording
+from necroscope.remedies.verify.verify_change import Asked, verify_change
+from necroscope.remedies.verify.windows import Window, recorded_seconds
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Store, StoredSegment
+from necroscope.store.store_place import host_name
 
 EXIT_CODES = {Verdict.BETTER: 0, Verdict.UNCHANGED: 4, Verdict.WORSE: 4, Verdict.INCONCLUSIVE: 3}
 INTERRUPTED = 130

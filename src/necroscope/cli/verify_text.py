@@ -8,7 +8,7 @@ from necroscope.cli.comparison_text import numbers_text, ratio_text, why_text
 from necroscope.cli.screen import Screen
 from necroscope.model.amounts import time_text
 from necroscope.model.verdict import Comparison, Verdict, Verification
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 STYLES = {
     Verdict.BETTER: "good",

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from necroscope.cli.signals import signals
+from necroscope.agent.stop_signals import signals
 
 HOME_AND_CLEAR = "\033[H\033[J"
 

@@ -24,7 +24,7 @@ from necroscope.cli.zombies_recorded import look_back
 from necroscope.cli.zombies_text import summary_line, zombies_text
 from necroscope.diagnosis.zombies.zombie_report import ZombieReport, zombie_report
 from necroscope.errors import UsageError
-from necroscope.findings.thresholds import Thresholds, load_thresholds
+from necroscope.signals.thresholds import Thresholds, load_thresholds
 from necroscope.sources.cgroup_ledger import LEAKS_KEPT
 
 INTERRUPTED = 130

@@ -11,8 +11,8 @@ from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Wall
 from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
-from necroscope.recording.clock import Anchor
 from necroscope.sources.zombie_pins import ZombiePins
+from necroscope.store.clock import Anchor
 
 
 def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, Any]:

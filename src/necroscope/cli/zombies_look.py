@@ -25,17 +25,17 @@ from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
 from necroscope.model.shell_command import option, shell_command
-from necroscope.recording.sampler import Sampler
-from necroscope.recording.segment import Moment
-from necroscope.recording.store import Store, StoredSegment
-from necroscope.recording.store_place import store_of_root
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, Leak
 from necroscope.sources.host import Host
 from necroscope.sources.instance import open_instance
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.statistics_reads import open_statistics_reads
 from necroscope.sources.zombie_pins import ZombiePins, read_zombie_pins
+from necroscope.store.read_range import read_moments
+from necroscope.store.sampler import Sampler
+from necroscope.store.segment import Moment
+from necroscope.store.store import Store, StoredSegment
+from necroscope.store.store_place import store_of_root
 
 FRESH_NS = 30 * SECOND_NS  # an open segment whose last moment is older was left by a crash
 REREAD_NS = 5 * SECOND_NS  # the recorder's ledger, while watching: its journal may have megabytes

@@ -19,7 +19,7 @@ from necroscope.diagnosis.zombies.walk_time import walk_time
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import NecroscopeError
 from necroscope.model.labels import Labels
-from necroscope.recording.store import Store, StoredSegment, read_segment
+from necroscope.store.store import Store, StoredSegment, read_segment
 
 LONG_NS = 24 * 3600 * SECOND_NS
 

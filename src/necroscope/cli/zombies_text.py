@@ -14,9 +14,9 @@ from necroscope.diagnosis.zombies.zombie_report import ZombieReport
 from necroscope.model.amounts import time_text
 from necroscope.model.finding import Evidence
 from necroscope.model.value_text import value_text
-from necroscope.recording.clock import Anchor
 from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, CgroupLedger
 from necroscope.sources.zombie_pins import ZombiePins
+from necroscope.store.clock import Anchor
 
 MOST_LISTED = 100
 MOST_SHARES = 12

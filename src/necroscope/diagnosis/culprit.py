@@ -17,11 +17,11 @@ from typing import cast
 
 from necroscope.diagnosis.comparison.compared_seconds import Compared, Key, Shares, compare
 from necroscope.diagnosis.comparison.significance import chance, seconds_above
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.culprit import Kind, Ranking, Suspect, Way
 from necroscope.profiles.window import Selection
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.store import StoredSegment
+from necroscope.store.stored_events import StoredEvent
 
 KERNEL = "kernel"  # the way of all that a process did in the kernel; not compared
 

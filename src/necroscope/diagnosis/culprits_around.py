@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from necroscope.diagnosis.comparison.baseline import AROUND_NS
 from necroscope.diagnosis.culprit import find_culprits
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.culprit import Ranking
 from necroscope.profiles.spare import spare
 from necroscope.profiles.window import Selection
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import events_between
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import events_between
 
 
 def culprits_around(

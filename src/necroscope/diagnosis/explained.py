@@ -10,11 +10,11 @@ from necroscope.diagnosis.facts.observe import observe
 from necroscope.diagnosis.facts.starvation import Starvation
 from necroscope.diagnosis.recorded import recorded_scene
 from necroscope.diagnosis.symptom import KINDS, symptom_events
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import StoredEvent
 
 EXPLAINED = [kind for kinds in KINDS for kind in kinds]
 NOTHING_TO_EXPLAIN = "nothing to explain: no NIC reset, no core in the kernel for seconds, no leak"

@@ -8,13 +8,13 @@ from necroscope.diagnosis.diagnose import diagnose
 from necroscope.diagnosis.recorded import recorded_scene
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import KINDS, symptom_events
-from necroscope.findings.thresholds import Thresholds
-from necroscope.findings.watch import Watch
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
-from necroscope.recording.segment import Segment
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import StoredEvent, events_between
+from necroscope.signals.thresholds import Thresholds
+from necroscope.signals.watch import Watch
+from necroscope.store.segment import Segment
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import StoredEvent, events_between
 
 HOUR_NS = 3600 * 10**9
 SAME_NS = 2 * 10**9  # a recorder and a look do not put a line at quite the same time

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from necroscope.errors import NecroscopeError
-from necroscope.recording.stored_events import StoredEvent
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.store.read_range import read_moments
+from necroscope.store.stored_events import StoredEvent
 
 
 def core_of_queue(stored: StoredEvent) -> int | None:

@@ -8,15 +8,11 @@ from typing import Any
 
 from necroscope.diagnosis.culprit import find_culprits
 from necroscope.diagnosis.scene import Rank, Scene
-from necroscope.findings.thresholds import Thresholds
 from necroscope.findings.unit_held_back import accidents_of
 from necroscope.model.accident import Accident
 from necroscope.model.culprit import Ranking
 from necroscope.profiles.window import Selection
-from necroscope.recording.segment import Moment, Segment
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import StoredEvent, events_between
-from necroscope.recording.stretch import read_stretch
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
 from necroscope.sources.held_back_units import HELD_BACK_UNITS
@@ -30,6 +26,10 @@ from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.softirqs import SOFTIRQS
 from necroscope.sources.source import Source
 from necroscope.sources.units import UNITS
+from necroscope.store.read_range import read_stretch
+from necroscope.store.segment import Moment, Segment
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import StoredEvent, events_between
 
 SECOND_NS = 10**9
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.culprit import Ranking
 from necroscope.model.event import Event, event_id
-from necroscope.recording.segment import Segment
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.source import Source
+from necroscope.store.segment import Segment
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope.diagnosis.scene import Scene
-from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.model.event import Event
+from necroscope.signals.kernel_log_events import kernel_log_rules
 
 SECOND_NS = 10**9
 # The gravest kind that is there is explained; the others may be its cause.

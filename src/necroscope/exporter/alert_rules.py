@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from importlib.resources import files as package_files
 
 from necroscope.exporter.yaml_text import yaml_text
-from necroscope.findings.thresholds import default_thresholds
 from necroscope.model.rule_file import RuleFile
+from necroscope.signals.thresholds import default_thresholds
 
 HEAD = """\
 Made by `necroscope rules prometheus`: change exporter/rules/alerts.toml instead.

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from necroscope.findings.thresholds import default_thresholds
+from necroscope.signals.thresholds import default_thresholds
 
 ALL_NODES = 'cluster=~"$cluster",job=~"$job"'
 MATCHERS = {"all-nodes": ALL_NODES, "this-node": f'{ALL_NODES},instance="$instance"'}

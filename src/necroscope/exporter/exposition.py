@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from necroscope import __version__
 from necroscope.exporter.families import FAMILIES, Family, Sample
 from necroscope.exporter.meter import Meter
+from necroscope.model.recorder_status import KubernetesStatus, ShipStatus, Status
 from necroscope.model.visible_text import visible_text
-from necroscope.recording.status import KubernetesStatus, ShipStatus, Status
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})

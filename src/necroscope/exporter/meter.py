@@ -19,7 +19,6 @@ from necroscope.exporter.finding_meter import finding_samples
 from necroscope.exporter.nic_meter import STARVED_SECONDS, NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.node_state import NodeState
-from necroscope.recording.segment import Moment
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -27,6 +26,7 @@ from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThreads
 from necroscope.sources.units import UNITS, Units
+from necroscope.store.segment import Moment
 
 MOST_REMEMBERED = 512  # events; more cores than that are not saturated at once
 MOST_UNITS = 20  # with a series of their own

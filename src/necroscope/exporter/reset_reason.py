@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.model.event import Event
+from necroscope.signals.kernel_log_events import kernel_log_rules
 
 # The strongest first: what a line states outranks what no line denies.
 REASONS = {

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from necroscope.recording.durable import write_durably
+from necroscope.store.durable import write_durably
 
 EVERY_SECONDS = 15.0
 FIRST_SECONDS = 2.0  # after the start, when there is hardly anything to say

@@ -9,9 +9,9 @@ from necroscope.findings.detector import Case, detector
 from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
-from necroscope.recording.recorder import LATE_NS
-from necroscope.recording.status import Status
+from necroscope.model.recorder_status import Status
 from necroscope.sources.cores import CORES
+from necroscope.store.segment import MAX_STEP_NS
 
 LONGEST_NAMED = 3
 
@@ -34,7 +34,7 @@ def capture_gap(case: Case) -> Iterator[Finding]:
         _late(before.time_ns, after.time_ns)
         for before, after in pairwise(case.segment.moments)
         if case.segment.is_live
-        and after.time_ns - before.time_ns > LATE_NS
+        and after.time_ns - before.time_ns > MAX_STEP_NS
         and before.time_ns not in noted  # the recorder has told of this one
     ]
     if gaps:

@@ -13,16 +13,16 @@ from necroscope.model.advice import Advice, fix_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.model.shell_command import shell_command
-from necroscope.recording.core_shares import Shares, shares_by_core
-from necroscope.recording.segment import Segment
+from necroscope.signals.cpu_usage import Shares, shares_by_core
+from necroscope.signals.saturated_cores import GRACE_SECONDS
 from necroscope.sources.cores import CORES
 from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
 from necroscope.sources.run_queues import RUN_QUEUES
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
+from necroscope.store.segment import Segment
 
 PROCESSES_NAMED = 3
-GRACE_SECONDS = 0.5  # an interval of ours is never exactly a second
 WORTH_NAMING = 0.05  # shares below this do not explain a full core
 WHERE = "/proc/stat"
 

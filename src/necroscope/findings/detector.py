@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.event import Event
 from necroscope.model.finding import Finding
-from necroscope.recording.segment import Segment
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.source import Source
+from necroscope.store.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.detector import Case, Detector
-from necroscope.findings.kernel_log_events import find_in_log
 from necroscope.findings.seen import seen
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.examination import Examination, NotChecked
 from necroscope.model.finding import Finding
-from necroscope.recording.segment import Segment
+from necroscope.signals.kernel_log_events import find_in_log
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.catalog import SOURCES
+from necroscope.store.segment import Segment
 
 RUNNING = "look at the running machine"
 

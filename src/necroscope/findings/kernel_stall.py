@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import line_evidence
 from necroscope.model.advice import Advice
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Evidence, Finding, Severity
+from necroscope.signals.kernel_log_events import line_evidence
 from necroscope.sources.kernel_log import KERNEL_LOG
 
 LINES_NAMED = 5

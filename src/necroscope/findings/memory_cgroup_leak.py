@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from necroscope.findings.cgroup_leaks import groups_by_owner
 from necroscope.findings.detector import Case, detector
 from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import CLEAN_BEFORE_REMOVAL
 from necroscope.model.shell_command import necroscope_command
-from necroscope.recording.segment import Segment, Step
+from necroscope.signals.cgroup_leaks import groups_by_owner
 from necroscope.sources.cgroup_ledger import (
     CGROUP_LEDGER,
     SETTLED_SECONDS,
@@ -20,6 +19,7 @@ from necroscope.sources.cgroup_ledger import (
     older_zombies,
 )
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.store.segment import Segment, Step
 
 WHERE = "the ledger: tracepoints cgroup_mkdir, cgroup_rmdir, cgroup_release"
 

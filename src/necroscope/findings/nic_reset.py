@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import line_evidence, rule_of
 from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.model.shell_command import shell_command
+from necroscope.signals.kernel_log_events import line_evidence, rule_of
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.nic_counters import NIC_COUNTERS
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue

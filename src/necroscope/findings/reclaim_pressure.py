@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import line_evidence
 from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
-from necroscope.recording.segment import Segment, Step
+from necroscope.signals.kernel_log_events import line_evidence
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.pressure import PRESSURE
 from necroscope.sources.reclaim import RECLAIM, Reclaim
+from necroscope.store.segment import Segment, Step
 
 HOURS = "reclaim-pressure.hours"
 NODE_WIDE = "oom-kill"  # the rule for the whole node; a cgroup at its own limit has another

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.model.finding import Evidence
-from necroscope.recording.core_shares import shares_by_core
-from necroscope.recording.segment import Segment
+from necroscope.signals.cpu_usage import shares_by_core
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.sources.pressure import PRESSURE
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.units import UNITS
+from necroscope.store.segment import Segment
 
 
 def seen(segment: Segment) -> Iterator[Evidence]:

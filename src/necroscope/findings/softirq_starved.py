@@ -10,11 +10,11 @@ from necroscope.findings.detector import Case, detector
 from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
-from necroscope.recording.segment import Segment, Step
 from necroscope.sources.interrupts import INTERRUPTS, Interrupts
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueues
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
 from necroscope.sources.softirqs import SOFTIRQS
+from necroscope.store.segment import Segment, Step
 
 HELD = Advice("see core-saturated for what held the core")
 STANDING_STEPS = 2  # a single interval may fall between the interrupt and the softirq

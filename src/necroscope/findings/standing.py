@@ -17,24 +17,24 @@ from necroscope.findings.catalog import DETECTORS
 from necroscope.findings.cpu_throttling import cpu_throttling
 from necroscope.findings.detector import Case, Detector
 from necroscope.findings.examine import ask
-from necroscope.findings.kernel_log_events import find_in_log
 from necroscope.findings.memory_cgroup_leak import memory_cgroup_leak
 from necroscope.findings.standing_memory import Looked, read_memory, write_memory
-from necroscope.findings.thresholds import Thresholds
 from necroscope.findings.unit_crash_loop import unit_crash_loop
 from necroscope.findings.unit_held_back import unit_held_back
 from necroscope.findings.zombie_memory_cgroups import zombie_memory_cgroups
 from necroscope.model.event import Event
 from necroscope.model.node_state import LOOK_BACK_SECONDS, ActiveFinding, NodeState
-from necroscope.recording.retention import read_entries
-from necroscope.recording.segment import Segment
-from necroscope.recording.store import StoredSegment, read_segment
-from necroscope.recording.stored_events import read_events
-from necroscope.recording.stretch import read_stretch
+from necroscope.signals.kernel_log_events import find_in_log
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.pressure import PRESSURE
 from necroscope.sources.processes import PROCESSES
 from necroscope.sources.run_queues import RUN_QUEUES
 from necroscope.sources.source import Source
+from necroscope.store.read_range import read_stretch
+from necroscope.store.retention import read_entries
+from necroscope.store.segment import Segment
+from necroscope.store.store import StoredSegment, read_segment
+from necroscope.store.stored_events import read_events
 
 LASTING = (zombie_memory_cgroups, memory_cgroup_leak, unit_crash_loop, unit_held_back, cpu_throttling)
 MOMENTARY = tuple(detector for detector in DETECTORS if detector not in LASTING)

@@ -15,10 +15,10 @@ from typing import Any
 
 from necroscope import __version__
 from necroscope.findings.node_state_json import finding_row, parse_finding
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.node_state import ActiveFinding
-from necroscope.recording.durable import write_durably
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.plain_files import read_plain
+from necroscope.store.durable import write_durably
 
 MEMORY = ".findings.json"
 MAX_BYTES = 64 << 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.kernel_log_events import line_evidence
 from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.shell_command import necroscope_command
+from necroscope.signals.kernel_log_events import line_evidence
 from necroscope.sources.kernel_log import KERNEL_LOG
 
 NOT_COUNTED = "programs write lines that read like the kernel's own: not counted without --trust-kmsg"

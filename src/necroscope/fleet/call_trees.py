@@ -20,7 +20,7 @@ from pathlib import Path
 from necroscope import _native
 from necroscope.fleet.engine.engine import Engine
 from necroscope.profiles.window import Selection, Split, Window
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 
 GROUPS_PER_WORKER = 2  # more hold up less where a worker is lost, and cost more to put together
 THREADS_VARIABLE = "NECROSCOPE_FLEET_THREADS"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.errors import UsageError
-from necroscope.recording.config import KubernetesSettings
 from necroscope.sources.in_cluster import ACCOUNT, in_cluster_address, own_node
+from necroscope.store.config import KubernetesSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.names import DOMAIN
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
+from necroscope.model.recorder_status import Status
 from necroscope.model.shell_command import shell_command
 from necroscope.model.visible_text import visible_text
-from necroscope.recording.status import Status
 
 LONGEST_MESSAGE = 500
 GO_ON = "necroscope diagnose"  # where a rule names an event and none is known

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from necroscope.exporter.reset_reason import REASONS, reset_reason, stronger
-from necroscope.findings.kernel_log_events import line_doubts
 from necroscope.model.event import Event
+from necroscope.signals.kernel_log_events import line_doubts
 from necroscope.sources.nic_queues import NicQueues
 
 LONGEST_LINE = 300

@@ -18,9 +18,9 @@ from typing import Any
 from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
 from necroscope.kubernetes.handover import Handover, read_handover, write_handover
 from necroscope.kubernetes.ray_pods import NodePod
-from necroscope.recording.durable import write_durably
-from necroscope.recording.trusted_folder import make_trusted
 from necroscope.sources.plain_files import read_plain
+from necroscope.store.durable import write_durably
+from necroscope.store.trusted_folder import make_trusted
 
 FOLDER = ".kubernetes"
 MAX_BYTES = 4 << 20

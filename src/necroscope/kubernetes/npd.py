@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from importlib.resources import files as package_files
 from typing import Any
 
-from necroscope.findings.thresholds import default_thresholds
 from necroscope.kubernetes.npd_patterns import any_line_pattern
 from necroscope.kubernetes.npd_reasons import npd_reasons
 from necroscope.kubernetes.npd_recorder import PROGRAM as FINDINGS_PROGRAM
 from necroscope.kubernetes.npd_recorder import recorder_monitor
 from necroscope.model.rule_file import RuleFile
+from necroscope.signals.thresholds import default_thresholds
 
 FOLDER = "npd"
 PROGRAM = "check-memory-cgroups.sh"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from necroscope.findings.kernel_log_events import Rule
+from necroscope.signals.kernel_log_events import Rule
 
 NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 LOOK_AHEAD = re.compile(r"\(\?=(?:[^()\\]|\\.)*\)")
@@ -20,7 +20,7 @@ NOT_IN_RE2 = re.compile(r"\(\?(?:[=!>(#]|<[=!]|P=)|[*+?}]\+|\\[1-9Z]")
 LINE_BEGIN = "(?m:^)"
 # A match has to reach the end of the last line.
 REST_OF_LINE = ".*"
-# Bus address, interface, its state (findings/kernel_log_events.py: PREFIX).
+# Bus address, interface, its state (signals/kernel_log_events.py: PREFIX).
 PLACE = r" \S+(?: [^\s:()]+)?(?: \([^)]*\))*: "
 ANY_DRIVER = r"(?:[A-Za-z0-9][\w.-]*" + PLACE + ")?"
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from necroscope.findings.kernel_log_events import Rule, kernel_log_rules
+from necroscope.signals.kernel_log_events import Rule, kernel_log_rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.episode import Episode
 from necroscope.kubernetes.handover import Handover, write_handover
-from necroscope.recording.child import Child, Ended
-from necroscope.recording.status import KubernetesStatus
+from necroscope.model.recorder_status import KubernetesStatus
+from necroscope.store.child import Child, Ended
 
 SHORTEST_PAUSE = 10.0  # seconds between two reports, whatever happens
 SOON = 5.0  # a change is told within so long; not at once, since it may have come to many nodes together

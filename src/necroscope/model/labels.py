@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 MOST_LABELS = 500
 LONGEST_NAME, LONGEST_VALUE = 400, 1000
-# What such a name stands for is not said to anybody. Facts go through the whole of audit/redaction as well.
+# Values of such names are never shown. Facts also go through the whole of inventory/redaction.
 SECRET = re.compile(
     r"pass(?:word|wd|phrase)|secret|token|credential|(?:api|access|private).?key", re.IGNORECASE
 )

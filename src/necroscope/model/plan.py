@@ -51,7 +51,7 @@ class Assumption:
 class Goal:
     """What has to get better, by which `verify` judges."""
 
-    quantity: str  # an id of remedies/verification
+    quantity: str  # an id of remedies/verify
     subject: str  # a unit, a device; empty where it is the machine's
 
     def __str__(self) -> str:

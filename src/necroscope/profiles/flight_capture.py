@@ -11,7 +11,7 @@ from pathlib import Path
 from necroscope.model.event import Event
 from necroscope.profiles.capture import Capture, Closed, Ended, Ready
 from necroscope.profiles.segment_capture import STOP_SECONDS, gap, remove_if_empty
-from necroscope.recording.store import CAPTURE
+from necroscope.store.store import CAPTURE
 
 
 class FlightCapture:

@@ -14,9 +14,9 @@ from necroscope import _native
 from necroscope.errors import ImportFileError
 from necroscope.profiles.idle import idle_rule
 from necroscope.profiles.kallsyms import kallsyms_of, running_kallsyms
-from necroscope.recording.clock import take_anchor
-from necroscope.recording.store import Store, StoredSegment, seal
 from necroscope.sources.host import Host
+from necroscope.store.clock import take_anchor
+from necroscope.store.store import Store, StoredSegment, seal
 
 BOOT_SLACK_SECONDS = 60.0
 KERNEL_NAMES_ONLY = "functions of programs have no names: an attempt to name them failed"

@@ -19,7 +19,7 @@ from typing import Any
 
 from necroscope.errors import ImportFileError, NecroscopeError
 from necroscope.profiles.import_ import seal_capture
-from necroscope.recording.child import PYTHON, Child
+from necroscope.store.child import PYTHON, Child
 
 MIN_SECONDS = 30.0
 BYTES_PER_SECOND = 10 << 20  # a twentieth of what is usual

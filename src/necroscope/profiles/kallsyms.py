@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from necroscope.recording.durable import make_folders, write_durably
 from necroscope.sources.host import Host
+from necroscope.store.durable import make_folders, write_durably
 
 FOLDER = ".kallsyms"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"

@@ -10,8 +10,8 @@ from threading import Lock
 
 from necroscope.errors import ImportFileError, StoreError
 from necroscope.profiles.in_child import Sealing
-from necroscope.recording.journal import journal_bytes, read_journal
-from necroscope.recording.store import StoredSegment
+from necroscope.store.journal import journal_bytes, read_journal
+from necroscope.store.store import StoredSegment
 
 MOST_KEPT = (
     4  # a server is asked for days, and every second makes a new one; a reader may still use an old one

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.profiles.perf_command import CONTROL, DATA_NAME, ROLLING, PerfCommand, complaint_in, last_line
-from necroscope.recording.durable import FOLDER_MODE, make_folders, write_durably
 from necroscope.sources.host import Host
 from necroscope.sources.processes import TICKS_PER_SECOND
+from necroscope.store.durable import FOLDER_MODE, make_folders, write_durably
 
 HEAD_BYTES = 104
 MOST_STDERR_BYTES = 64 << 10  # perf adds two lines at every switch, for ever

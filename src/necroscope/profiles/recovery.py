@@ -13,8 +13,8 @@ from necroscope import _native
 from necroscope.profiles.perf_command import DATA_NAME
 from necroscope.profiles.perf_session import HEAD_BYTES, closed_files, read_status, sessions_in
 from necroscope.profiles.segment_capture import HEAD_NAME
-from necroscope.recording.store import StoredSegment
 from necroscope.sources.plain_files import read_plain
+from necroscope.store.store import StoredSegment
 
 ORPHAN_SECONDS = 5.0
 MAX_PID_FILE_BYTES = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 
 
 def sampling_rate(segment: StoredSegment) -> int | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from necroscope.model.event import Event
 from necroscope.profiles.capture import Capture, Closed, Ended, Ready
 from necroscope.profiles.perf_session import closed_files
-from necroscope.recording.store import CAPTURE
+from necroscope.store.store import CAPTURE
 
 STOP_SECONDS = 10.0
 HEAD_NAME = f"{CAPTURE}.0"  # a closed file of the same perf

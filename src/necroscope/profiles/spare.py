@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from necroscope.errors import CannotLookError, StoreError
 from necroscope.profiles.window import Selection, touched, window
-from necroscope.recording.store import DESCRIPTION, Damage, StoredSegment
+from necroscope.store.store import DESCRIPTION, Damage, StoredSegment
 
 T = TypeVar("T")
 UNREADABLE = (StoreError, CannotLookError)  # damaged, or not permitted

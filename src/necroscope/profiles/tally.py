@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from necroscope import _native
 from necroscope.profiles.window import Selection, opened, touched
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 
 SECOND_NS = 10**9
 CLOCKS = ("cycles", "cpu-clock")  # what samples time; a tracepoint counts something else

@@ -13,10 +13,10 @@ from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
 from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.profiles.search import Search, compiled
-from necroscope.recording.clock import Anchor
-from necroscope.recording.journal import JOURNAL
-from necroscope.recording.store import StoredSegment, sealed_meanwhile
-from necroscope.recording.store_place import not_permitted
+from necroscope.store.clock import Anchor
+from necroscope.store.journal import JOURNAL
+from necroscope.store.store import StoredSegment, sealed_meanwhile
+from necroscope.store.store_place import not_permitted
 
 Split = Literal["whole", "comm", "process", "thread", "core"]
 

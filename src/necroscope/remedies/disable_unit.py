@@ -12,24 +12,24 @@ from necroscope.remedies.actions.make_link import MAKE_LINK
 from necroscope.remedies.actions.remove_links import REMOVE_LINKS, links_of
 from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_UNDONE
 from necroscope.remedies.actions.stop_unit import STOP_UNIT
+from necroscope.remedies.actions.vital import vital_reasons
 from necroscope.remedies.actions.write_file import WRITE_FILE
-from necroscope.remedies.advice.package_removal import advise_removal
-from necroscope.remedies.remedy import Part, Remedy
-from necroscope.remedies.units.assumptions import unit_assumptions
-from necroscope.remedies.units.drop_ins import texts_of, why_not_settings, why_not_text
-from necroscope.remedies.units.enabling_links import find_links, names_by_links
-from necroscope.remedies.units.needing import who_need
-from necroscope.remedies.units.starters import find_starters, find_triggers
-from necroscope.remedies.units.steps import (
+from necroscope.remedies.plan.assumptions import unit_assumptions
+from necroscope.remedies.plan.drop_ins import texts_of, why_not_settings, why_not_text
+from necroscope.remedies.plan.enabling_links import find_links, names_by_links
+from necroscope.remedies.plan.needing import who_need
+from necroscope.remedies.plan.package_removal import advise_removal
+from necroscope.remedies.plan.starters import find_starters, find_triggers
+from necroscope.remedies.plan.steps import (
     file_step,
     mask_step,
     start_when_undone_step,
     stop_step,
     unlink_step,
 )
-from necroscope.remedies.units.stopping import foresee_stop, stop_warnings, vital_effects
-from necroscope.remedies.units.subject import SubjectUnit, find_unit
-from necroscope.remedies.units.vital import vital_reasons
+from necroscope.remedies.plan.stopping import foresee_stop, stop_warnings, vital_effects
+from necroscope.remedies.plan.subject import SubjectUnit, find_unit
+from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import StopEffects
 from necroscope.sources.systemd.unit_activity import read_outdated

@@ -13,17 +13,13 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions import force_empty, reclaim
+from necroscope.remedies.actions.bounds import most_below, most_by_page_cache, too_few_to_drop
+from necroscope.remedies.actions.counting import count_memory_cgroups, memory_hierarchy
 from necroscope.remedies.actions.drop_caches import DROP_CACHES
 from necroscope.remedies.actions.drop_caches import TARGET as DROP_CACHES_FILE
 from necroscope.remedies.actions.drop_caches import VALUES as CACHES
 from necroscope.remedies.actions.force_empty import FORCE_EMPTY
-from necroscope.remedies.actions.reclaim import RECLAIM
-from necroscope.remedies.advice.kubernetes_node import advise_cordon
-from necroscope.remedies.purging.bounds import most_below, most_by_page_cache, too_few_to_drop
-from necroscope.remedies.purging.by_hand import advise, programs_hold
-from necroscope.remedies.purging.chosen_parents import choose_parents
-from necroscope.remedies.purging.counting import count_memory_cgroups, memory_hierarchy
-from necroscope.remedies.purging.holding import (
+from necroscope.remedies.actions.holding import (
     Holding,
     held_by,
     is_below,
@@ -31,8 +27,12 @@ from necroscope.remedies.purging.holding import (
     look_again,
     read_holding,
 )
-from necroscope.remedies.purging.limits import limit, noise_floor
-from necroscope.remedies.purging.machine_memory import has_swap, slab_holds_zombies, unwritten_bytes
+from necroscope.remedies.actions.purge_limits import limit, noise_floor
+from necroscope.remedies.actions.reclaim import RECLAIM
+from necroscope.remedies.plan.by_hand import advise, programs_hold
+from necroscope.remedies.plan.chosen_parents import choose_parents
+from necroscope.remedies.plan.kubernetes_node import advise_cordon
+from necroscope.remedies.plan.machine_memory import has_swap, slab_holds_zombies, unwritten_bytes
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.hierarchies import Hierarchy
 from necroscope.sources.host import Host

@@ -5,7 +5,7 @@ from __future__ import annotations
 from necroscope.model import remedy_ids as ids
 from necroscope.model.amounts import time_text
 from necroscope.model.plan import ByHand
-from necroscope.remedies.advice.kubernetes_node import (
+from necroscope.remedies.plan.kubernetes_node import (
     advise_reservation,
     drain_commands,
     node_name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from necroscope.errors import CannotLookError
 from necroscope.model import remedy_ids as ids
 from necroscope.model.plan import ByHand
-from necroscope.remedies.advice.kernel_changes import KernelChange, Presence, kernel_changes, parse_release
+from necroscope.remedies.plan.kernel_changes import KernelChange, Presence, kernel_changes, parse_release
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from necroscope.errors import NoSamplesError
 from necroscope.profiles.search import Search
 from necroscope.profiles.window import Selection, Window, require_samples, touched
-from necroscope.recording.store import StoredSegment
 from necroscope.server.range_and_filters import Filters, Range
+from necroscope.store.store import StoredSegment
 
 LONGEST_SECONDS = 7200  # of samples that one question may count
 

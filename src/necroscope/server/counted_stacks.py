@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from necroscope.diagnosis.comparison.baseline import Baseline, named_baseline, quiet_baseline
 from necroscope.diagnosis.comparison.flame_title import describe, flame_title
 from necroscope.errors import NoSamplesError, UsageError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.pruned_tree import pruned
 from necroscope.profiles.spare import spare
 from necroscope.profiles.tree_bytes import TreeBytes, tree_bytes
 from necroscope.profiles.window import SHORTEST_SECONDS, Selection, Window, window
-from necroscope.recording.store import Damage, StoredSegment
 from necroscope.server.asked_samples import LONGEST_SECONDS, asked_selection, require_some
 from necroscope.server.hidden_paths import without_paths
 from necroscope.server.range_and_filters import Filters, Range, Tree
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import Damage, StoredSegment
 
 SPAN = re.compile(r"(\d{1,16})\.\.(\d{1,16})", re.ASCII)
 MOST_NODES = 2_000_000

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from necroscope.errors import UsageError
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import StoredSegment
+from necroscope.store.clock import Anchor
+from necroscope.store.store import StoredSegment
 
 US_NS = 1000
 SECOND_US = 1_000_000

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from necroscope.errors import StoreError
-from necroscope.recording.store import DESCRIPTION
+from necroscope.store.store import DESCRIPTION
 
 LARGEST_DESCRIPTION_BYTES = 16 << 20  # thousands of times what a recorder writes
 HINT = "the segment is damaged: remove its folder, or restore it"

@@ -13,17 +13,6 @@ from types import MappingProxyType
 from necroscope.diagnosis.explained import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.visible_text import LINES, visible_text
-from necroscope.recording.clock import Anchor
-from necroscope.recording.followed_journals import FollowedJournals
-from necroscope.recording.journal import JOURNAL
-from necroscope.recording.store import (
-    DESCRIPTION,
-    Damage,
-    Store,
-    StoredSegment,
-    read_segment,
-)
-from necroscope.recording.stored_events import StoredEvent
 from necroscope.server.answers.damaged import Damaged
 from necroscope.server.answers.zombies import Forecast
 from necroscope.server.hidden_paths import without_paths
@@ -34,6 +23,17 @@ from necroscope.server.segment_counts import SegmentCounts
 from necroscope.server.segment_seconds import SegmentSeconds
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.store.clock import Anchor
+from necroscope.store.followed_journals import FollowedJournals
+from necroscope.store.journal import JOURNAL
+from necroscope.store.store import (
+    DESCRIPTION,
+    Damage,
+    Store,
+    StoredSegment,
+    read_segment,
+)
+from necroscope.store.stored_events import StoredEvent
 
 LISTED_SECONDS = 1.0
 SEGMENTS_KEPT = 1500  # two days of one host; some 20 KiB each

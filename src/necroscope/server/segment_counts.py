@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of
-from necroscope.recording.store import StoredSegment
 from necroscope.server.kept_answers import KeptAnswers
+from necroscope.store.store import StoredSegment
 
 FEW = 150  # segments: five hours; of more, a trend looks at one moment each, the last
 WHOLE_KEPT, TELLING_KEPT = FEW, 1500  # segments: five hours and two days; 25 KiB and 2 KiB each

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from necroscope import _native
-from necroscope.findings.core_heat import Files
+from necroscope.signals.core_heat import Files
 
 MOST_BYTES = 64 << 20  # 12 h of 96 cores take 20 MiB
 

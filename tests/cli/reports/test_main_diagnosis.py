@@ -11,8 +11,8 @@ from necroscope.model.event import Event
 from necroscope.model.finding import Evidence
 from necroscope.model.fix import Fix, FixState
 from necroscope.model.plan import Treatment
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.store.store import StoredSegment
+from necroscope.store.stored_events import StoredEvent
 from tests.diagnosis.scenes import NIC_LINE, scene_of
 from tests.remedies.on_record import plan_of
 

@@ -9,9 +9,9 @@ import pytest
 
 from necroscope.diagnosis.comparison.baseline import quiet_baseline
 from necroscope.errors import NoSamplesError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.profiles.window import Selection
-from necroscope.recording.store import StoredSegment
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import StoredSegment
 from tests.diagnosis.sampled_seconds import Work, sampled_segment
 from tests.stored import SECOND_NS, UTC_NS
 

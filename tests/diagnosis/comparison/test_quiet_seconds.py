@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from necroscope.diagnosis.comparison.quiet_seconds import MOST, quiet_seconds
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.event import Event
-from necroscope.recording.store import StoredSegment
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import StoredSegment
 from tests.diagnosis.sampled_seconds import sampled_segment
 from tests.segments import BEGIN_NS
 from tests.stored import SECOND_NS, event_of

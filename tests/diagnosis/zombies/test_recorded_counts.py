@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from necroscope.diagnosis.zombies.recorded_counts import recorded_counts
-from necroscope.recording.segment import Moment
-from necroscope.recording.store import StoredSegment
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from necroscope.store.segment import Moment
+from necroscope.store.store import StoredSegment
 from tests.segments import BEGIN_NS
 from tests.stored import SECOND_NS, UTC_NS, anchor_at, moment_of, open_segment, sealed_segment
 

@@ -10,7 +10,7 @@ import pytest
 
 from necroscope.cli.main import main
 from necroscope.diagnosis.zombies.walk_time import WalkTime, walk_time
-from necroscope.recording.store import Store, StoredSegment
+from necroscope.store.store import Store, StoredSegment
 
 HERTZ, SECONDS = 10, 20
 ALWAYS = 2**62

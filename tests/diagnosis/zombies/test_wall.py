@@ -9,7 +9,7 @@ import pytest
 from necroscope.diagnosis.zombies.trend import Trend, trend_of
 from necroscope.diagnosis.zombies.wall import Cost, Outlook, find_costs, find_wall, memory_cost, read_cost
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory
-from necroscope.findings.thresholds import load_thresholds
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
 from necroscope.sources.statistics_reads import StatisticsRead
 

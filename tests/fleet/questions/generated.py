@@ -15,7 +15,7 @@ from necroscope.cli.main import main
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 
 def made(folder: Path, plan: Plan) -> list[str]:

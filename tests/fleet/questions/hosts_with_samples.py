@@ -13,8 +13,8 @@ from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.reading import read_tables
 from necroscope.fleet.tables.writing import write_fleet_tables
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stored_events import read_events
+from necroscope.store.store import StoredSegment
+from necroscope.store.stored_events import read_events
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import pytest
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.questions.culprit import CulpritWish, ask_culprit
 from necroscope.model.fleet.common_culprit import CommonCulprits
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 from tests.diagnosis.sampled_seconds import Plan, Work, sampled_segment
 from tests.fleet.questions.hosts_with_samples import SampledHost, ship_hosts
 from tests.stored import UTC_NS, event_of

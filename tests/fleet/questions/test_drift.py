@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.audit.drift.compare import compare
-from necroscope.audit.drift.fact_table import FactTable
-from necroscope.audit.drift.grouping import Groups
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.questions.drift import ask_drift, conclude_drift
 from necroscope.fleet.questions.drift_facts import FactOfGroup
 from necroscope.fleet.questions.drift_hosts import gather_hosts
 from necroscope.fleet.ship.facts import NOTHING, PARTLY
 from necroscope.fleet.tables.opened import FleetTables
+from necroscope.inventory.drift.compare import compare
+from necroscope.inventory.drift.fact_table import FactTable
+from necroscope.inventory.drift.grouping import Groups
 from necroscope.model.drift import Drift
 from necroscope.model.snapshot import Snapshot
 from tests.fleet.questions.hosts_of_facts import BEGIN_US, END_US, HOURS, MadeHost, write_hosts

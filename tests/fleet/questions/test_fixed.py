@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from lab.fleets.plan import Plan, Rollout
 from necroscope.cli.main import main
 from necroscope.errors import CannotLookError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.fixed import Sought, ask_fixed, conclude_fixed
@@ -23,6 +22,7 @@ from necroscope.fleet.questions.fixed_hosts import (
 )
 from necroscope.fleet.tables.reading import read_tables
 from necroscope.model.fleet.rollout import Rollout as Answer
+from necroscope.signals.thresholds import load_thresholds
 from tests.fleet.questions.generated import Shared, asked, made
 
 Array = NDArray[np.int64]

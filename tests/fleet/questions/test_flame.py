@@ -17,7 +17,7 @@ from necroscope.fleet.questions.flame import FlameWish, ask_flame
 from necroscope.fleet.questions.flame_work import apart
 from necroscope.model.fleet.fleet_flame import FleetFlame
 from necroscope.profiles.window import Selection, window
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 from tests.diagnosis.sampled_seconds import sampled_segment
 from tests.fleet.questions.hosts_with_samples import SampledHost, ship_hosts
 from tests.fleet.questions.test_culprit import BEGIN_US, END_US, SECONDS, loaded

@@ -8,12 +8,12 @@ from lab.fleets.cells import cells_of
 from lab.fleets.fleet import make_fleet
 from lab.fleets.plan import Confounder, Plan, Plant
 from necroscope.cli.main import main
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.where import Sought, ask_where, conclude_where
 from necroscope.fleet.tables.reading import read_tables
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
+from necroscope.signals.thresholds import load_thresholds
 from tests.fleet.questions.generated import Shared, asked, made
 
 PLAN = Plan(

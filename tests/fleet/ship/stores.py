@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.ship.shipping import Shipped, ship
 from necroscope.fleet.ship.staging import Wish
 from necroscope.model.event import Event
-from necroscope.recording.segment import Moment
-from necroscope.recording.store import StoredSegment
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.segment import Moment
+from necroscope.store.store import StoredSegment
 from tests.stored import HOST, SECOND_NS, anchor_at, event_of, sealed_segment, seconds_of
 
 NOW_NS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from necroscope.fleet.ship.choice import RECENT_NS, around_events, within
-from necroscope.recording.retention import Entry
+from necroscope.store.retention import Entry
 
 NOW_NS = 1_776_247_200 * 10**9  # 2026-04-15T10:00:00Z
 MINUTE_NS = 60 * 10**9

@@ -49,7 +49,7 @@ def test_hours() -> None:
 
 def test_what_was_not_read_is_said_without_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     snapshot = Snapshot("node", {"labels": {"pool": "x"}, "cpu": {}}, {"labels": "timed out 7", "cpu": "no"})
-    monkeypatch.setattr("necroscope.audit.snapshot.take_snapshot", lambda _: snapshot)
+    monkeypatch.setattr("necroscope.inventory.snapshot.take_snapshot", lambda _: snapshot)
     facts = take_facts(Host(tmp_path), 7)
     assert facts
     assert json.loads(facts.blobs[facts.sections["not_read"]])["facts"] == {

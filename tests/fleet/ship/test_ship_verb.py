@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from necroscope.errors import ConfigError
-from necroscope.recording.config import FleetSettings, load_fleet_settings
+from necroscope.store.config import FleetSettings, load_fleet_settings
 from tests.fleet.ship.stores import add_segments, check_objects, objects_in
 from tests.stored import BOOT_ID, HOST
 from tests.unprivileged import as_nobody, needs_setpriv

@@ -16,9 +16,9 @@ from necroscope.fleet.place.place import Stored
 from necroscope.fleet.ship import staging
 from necroscope.fleet.ship.requests import Range, make_request
 from necroscope.fleet.ship.shipping import LOCK
-from necroscope.recording.process_lock import locked
-from necroscope.recording.store import read_segment
 from necroscope.sources.host import Host
+from necroscope.store.process_lock import locked
+from necroscope.store.store import read_segment
 from tests.fleet.ship.stores import NOW_NS, add_segment, add_segments, check_objects, objects_in, ship_once
 from tests.stored import BOOT_ID, HOST
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from necroscope.errors import StoreError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.ship.parts import ToldEvent
 from necroscope.fleet.ship.summary import summarise
 from necroscope.model.fleet.segment_summary import SegmentSummary
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording.store import StoredSegment
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cores import CORES
 from necroscope.sources.host import Host
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.sources.reclaim import RECLAIM, open_reclaim
 from necroscope.sources.source import Source
+from necroscope.store.store import StoredSegment
 from tests.segments import core_seconds
 from tests.stored import BOOT_ID, UTC_NS, event_of, moment_of, sealed_segment, seconds_of
 

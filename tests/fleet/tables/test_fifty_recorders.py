@@ -31,9 +31,9 @@ from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.cache import Cache
 from necroscope.fleet.tables.index import hour_of
 from necroscope.fleet.tables.reading import read_tables
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.store_place import host_name
 from necroscope.sources.host import Host
+from necroscope.store.store import StoredSegment
+from necroscope.store.store_place import host_name
 from tests.fleet.seaweed import ADMIN, Seaweed, host_identity, needs_seaweed, seaweed
 from tests.fleet.ship.stores import add_segment
 

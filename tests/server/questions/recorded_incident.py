@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from necroscope.recording.segment import Moment
 from necroscope.server.range_and_filters import SECOND_US, Range
+from necroscope.store.segment import Moment
 from tests.diagnosis.scenes import NIC_LINE, ledger, scene_of, tasks, units, zombies
 from tests.segments import BEGIN_NS
 from tests.stored import HOST, SECOND_NS, UTC_NS, event_of, open_segment, sealed_segment

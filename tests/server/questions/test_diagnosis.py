@@ -14,13 +14,13 @@ from necroscope.model.advice import Advice, fix_command
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.plan import Treatment
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording.stored_events import EVENTS
 from necroscope.server import recorded_store
 from necroscope.server.questions import diagnosis as question
 from necroscope.server.questions.diagnosis import ask_diagnosis
 from necroscope.server.questions.diagnosis_rows import told_plan
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.sources.cores import CORES, Cores
+from necroscope.store.stored_events import EVENTS
 from tests.diagnosis.scenes import HELD_BACK
 from tests.server.questions.recorded_incident import (
     BEGIN_US,

@@ -5,10 +5,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from necroscope.recording.stored_events import EVENTS, events_between, read_events
 from necroscope.server.questions import events as question
 from necroscope.server.questions.events import ask_events, events_in
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.store.stored_events import EVENTS, events_between, read_events
 from tests.server.questions.recorded_incident import BEGIN_US, RESET, RESET_ID, recorded_incident, seconds
 from tests.stored import event_of, sealed_segment, seconds_of
 

@@ -9,13 +9,13 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope.errors import NothingRecordedError
-from necroscope.recording.frames import payloads
-from necroscope.recording.journal import JOURNAL, End, end_frame, event_frame, moment_frame
-from necroscope.recording.seal import seal_recorded
-from necroscope.recording.store import StoredSegment
 from necroscope.server import recorded_store
 from necroscope.server.questions.live import ask_live
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.store.frames import payloads
+from necroscope.store.journal import JOURNAL, End, end_frame, event_frame, moment_frame
+from necroscope.store.seal import seal_recorded
+from necroscope.store.store import StoredSegment
 from tests.stored import HOST, SECOND_NS, UTC_NS, anchor_at, event_of, no_profile, open_segment, seconds_of
 
 PLAN = ["system", "user", "idle", "softirq", "system", "idle", "user", "system"] * 50
@@ -106,7 +106,7 @@ def test_only_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     store = RecordedStore(tmp_path)
     since_us, _ = polled(store, 0)
     decoded = Mock(side_effect=payloads)
-    monkeypatch.setattr("necroscope.recording.journal.payloads", decoded)
+    monkeypatch.setattr("necroscope.store.journal.payloads", decoded)
     append(segment, moment_frame(MOMENTS[100]))
     assert polled(store, since_us) == (US + 100 * SECOND_NS // 1000, system(99, 100))
     assert sum(len(call.args[0]) for call in decoded.call_args_list) == len(moment_frame(MOMENTS[100]))

@@ -83,7 +83,7 @@ def kinds_of(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def place_address(arguments: argparse.Namespace) -> str:
     """Where the fleet is."""
-    from necroscope.recording.config import read_config
+    from necroscope.store.config import read_config
 
     path, document = read_config(arguments.config)
     address = arguments.fleet or document.get("fleet", {}).get("place", "")

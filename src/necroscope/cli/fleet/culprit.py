@@ -27,8 +27,8 @@ from necroscope.cli.fleet.asking import (
 )
 from necroscope.cli.fleet.culprit_text import culprit_text
 from necroscope.cli.fleet.documents import document_of
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.packages import needs_packages
+from necroscope.signals.thresholds import load_thresholds
 
 LONGEST_WINDOW_SECONDS = 60.0
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 ENDING = "_us"
 

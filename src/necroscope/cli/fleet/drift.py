@@ -31,8 +31,8 @@ from necroscope.cli.fleet.asking import (
 from necroscope.cli.screen import Screen
 from necroscope.errors import UsageError
 from necroscope.fleet.packages import needs_packages
-from necroscope.recording.clock import Anchor
 from necroscope.sources.host import read_whole
+from necroscope.store.clock import Anchor
 
 if TYPE_CHECKING:
     from necroscope.fleet.questions.drift_facts import FactOfGroup
@@ -90,8 +90,8 @@ def _text(screen: Screen, drift: Drift, arguments: argparse.Namespace) -> list[s
 
 def _failing(word: str) -> frozenset[str] | FactOfGroup:
     """Who fails: the names in a file, or what they have."""
-    from necroscope.audit.sections.catalog import SECTIONS
     from necroscope.fleet.questions.drift_facts import FactOfGroup
+    from necroscope.inventory.sections.catalog import SECTIONS
 
     path = Path(word)
     if path.is_file():

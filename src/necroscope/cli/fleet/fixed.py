@@ -30,9 +30,9 @@ from necroscope.cli.fleet.documents import document_of
 from necroscope.cli.fleet.fixed_text import fixed_text
 from necroscope.cli.times import moment
 from necroscope.errors import UsageError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.packages import needs_packages
 from necroscope.model.verdict import Verdict
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.plain_files import MAX_LIST_BYTES, read_named
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from necroscope.cli.screen import Screen
 from necroscope.model.amounts import amount_text, listed
 from necroscope.model.fleet.rollout import Period, Rollout
 from necroscope.model.verdict import Verdict
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 STYLES = {"better": "good", "worse": "critical", "unchanged": "warning", "inconclusive": "bold"}
 WEEK_HOURS = 168.0

@@ -35,7 +35,7 @@ from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
 from necroscope.profiles.window import flame
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 if TYPE_CHECKING:
     from necroscope.model.fleet.fleet_flame import FleetFlame

@@ -21,7 +21,7 @@ from necroscope.fleet.place.place import open_place
 from necroscope.fleet.questions.jobs_gathered import Recorded, gather_identities
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.job import Job
-from necroscope.recording.store import safe_name
+from necroscope.store.store import safe_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from necroscope.cli.screen import Screen
 from necroscope.model.fleet.job import Blame, JobBlame
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 if TYPE_CHECKING:
     from necroscope.model.fleet.job import Jobs

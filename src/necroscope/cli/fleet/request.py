@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     from necroscope.fleet.packages import needs_packages
     from necroscope.fleet.place.place import open_place
     from necroscope.fleet.ship.requests import Range, make_request
-    from necroscope.recording.store import safe_name
+    from necroscope.store.store import safe_name
 
     begin_us, end_us = range_of(arguments)
     if end_us - begin_us > LONGEST_US:

@@ -18,7 +18,7 @@ from necroscope.cli.arguments import add_root, add_store, argument, duration
 from necroscope.cli.fleet.asking import add_place
 from necroscope.cli.screen import Screen, note
 from necroscope.errors import NecroscopeError, UsageError
-from necroscope.recording.config import PROFILES, FleetSettings, load_fleet_settings, parse_spool
+from necroscope.store.config import PROFILES, FleetSettings, load_fleet_settings, parse_spool
 
 if TYPE_CHECKING:
     from necroscope.fleet.ship.shipping import Shipped
@@ -75,11 +75,11 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _wish(arguments: argparse.Namespace, settings: FleetSettings) -> Wish:
-    from necroscope.findings.thresholds import load_thresholds
     from necroscope.fleet.ship.staging import Wish
-    from necroscope.recording.store import Store, safe_name
-    from necroscope.recording.store_place import host_name
+    from necroscope.signals.thresholds import load_thresholds
     from necroscope.sources.host import Host
+    from necroscope.store.store import Store, safe_name
+    from necroscope.store.store_place import host_name
 
     host = Host(arguments.root)
     own = host_name(host)

@@ -27,9 +27,9 @@ from necroscope.cli.fleet.asking import (
 from necroscope.cli.fleet.documents import document_of
 from necroscope.cli.fleet.where_text import where_text
 from necroscope.errors import NothingRecordedError, UsageError
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.packages import needs_packages
 from necroscope.model.fleet.concentration import Standing, Where
+from necroscope.signals.thresholds import load_thresholds
 
 FOUND = (Standing.CONCENTRATES, Standing.SPARED)
 

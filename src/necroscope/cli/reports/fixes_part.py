@@ -13,8 +13,8 @@ from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix, FixState, Progress
 from necroscope.model.plan import ByHand, Step
 from necroscope.model.verdict import Comparison, Verification
-from necroscope.recording.clock import Anchor
-from necroscope.remedies.transaction.ways_out import undo_command
+from necroscope.remedies.apply.recovery_hints import undo_command
+from necroscope.store.clock import Anchor
 
 UTC = Anchor(0, 0)
 

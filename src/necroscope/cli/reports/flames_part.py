@@ -18,7 +18,7 @@ from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.profiles.export.svg import encode_svg
 from necroscope.profiles.spare import spare
 from necroscope.profiles.window import Selection, Window, flame, require_samples, window
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.store.stored_events import StoredEvent
 
 BEFORE_SECONDS = 5.0
 NARROWEST_SHARE = 0.005  # what is narrower has no room for its name, and makes the page taller

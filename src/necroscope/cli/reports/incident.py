@@ -13,12 +13,12 @@ from necroscope.cli.selecting import Chosen, choose_range
 from necroscope.cli.times import Moment
 from necroscope.diagnosis.explained import EXPLAINED
 from necroscope.errors import NecroscopeError, UsageError
-from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.fix import Fix
-from necroscope.recording.store import Damage
-from necroscope.recording.stored_events import StoredEvent
-from necroscope.remedies.record.fixes import find_fix, read_fixes
+from necroscope.remedies.apply.fixes import find_fix, read_fixes
+from necroscope.signals.thresholds import Thresholds, load_thresholds
+from necroscope.store.store import Damage
+from necroscope.store.stored_events import StoredEvent
 
 AROUND_NS = 600 * 10**9
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
 from necroscope.model.fix import Fix
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.store.stored_events import StoredEvent
 
 UNEXPLAINED = "unexplained"
 LEAKED = "cgroups leaked by "  # how the evidence begins that tells the size of a leak

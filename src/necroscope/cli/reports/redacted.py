@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from necroscope.audit.redaction.door import redact_symbol, redact_text, redact_value
 from necroscope.cli.reports.blocks import (
     Block,
     Bullets,
@@ -16,6 +15,7 @@ from necroscope.cli.reports.blocks import (
     Section,
     Table,
 )
+from necroscope.inventory.redaction.door import redact_symbol, redact_text, redact_value
 from necroscope.profiles.flame import Flame
 
 

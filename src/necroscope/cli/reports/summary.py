@@ -9,8 +9,8 @@ from necroscope.cli.reports.blocks import Paragraph, Section, Table
 from necroscope.cli.reports.incident import Incident
 from necroscope.cli.reports.verified import Judged, windows_text
 from necroscope.model.verdict import Verification
-from necroscope.recording.clock import Anchor
-from necroscope.recording.stretch import labels_of
+from necroscope.store.clock import Anchor
+from necroscope.store.read_range import labels_of
 
 UTC = Anchor(0, 0)
 

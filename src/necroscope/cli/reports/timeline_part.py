@@ -9,11 +9,11 @@ from typing import NamedTuple
 from necroscope.cli.reports.blocks import Block, Code, Paragraph, Section, Table
 from necroscope.cli.reports.incident import Incident
 from necroscope.cli.selecting import whole_seconds
-from necroscope.findings.core_states import LEGEND, MISSING, CoreStates, core_states
 from necroscope.model.event import FREQUENT_KINDS
 from necroscope.model.fix import Fix, StepState
-from necroscope.recording.clock import Anchor
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.signals.core_states import LEGEND, MISSING, CoreStates, core_states
+from necroscope.store.clock import Anchor
+from necroscope.store.stored_events import StoredEvent
 
 UTC = Anchor(0, 0)
 SECOND_NS = 10**9

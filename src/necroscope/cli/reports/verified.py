@@ -16,12 +16,12 @@ from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.verdict import Verification
-from necroscope.recording.clock import Anchor
-from necroscope.remedies.record.verdicts import read_verdict
-from necroscope.remedies.verification.change import after_window, change_of
-from necroscope.remedies.verification.observe import Recording
-from necroscope.remedies.verification.verify_change import Asked, verify_change
-from necroscope.remedies.verification.windows import recorded_seconds
+from necroscope.remedies.apply.verdicts import read_verdict
+from necroscope.remedies.verify.change import after_window, change_of
+from necroscope.remedies.verify.observe import Recording
+from necroscope.remedies.verify.verify_change import Asked, verify_change
+from necroscope.remedies.verify.windows import recorded_seconds
+from necroscope.store.clock import Anchor
 
 UTC = Anchor(0, 0)
 LONGEST_SECONDS = 3600.0  # a report does not read days of counters for a verdict that `verify` gives

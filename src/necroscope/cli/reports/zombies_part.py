@@ -11,10 +11,10 @@ from necroscope.diagnosis.zombies.ledger_shares import UNKNOWN, LedgerShare, sha
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
 from necroscope.diagnosis.zombies.trend import trend_of
 from necroscope.errors import StoreError
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, owner_of
+from necroscope.store.clock import Anchor
+from necroscope.store.read_range import read_moments
+from necroscope.store.store import StoredSegment
 
 HOUR = 3600.0
 OWNERS_NAMED = 5

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, quiet_seconds
 from necroscope.diagnosis.comparison.saturated_spans import Span
 from necroscope.errors import NoSamplesError
-from necroscope.findings.thresholds import Thresholds
 from necroscope.profiles.spare import spare
 from necroscope.profiles.tally import SECOND_NS, tally
 from necroscope.profiles.window import Selection, Split, Window, require_samples, touched, windows
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import events_between
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.clock import Anchor
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import events_between
 
 AROUND_NS = (FARTHEST + 60) * SECOND_NS  # an event that lasts may begin before the first quiet second
 UTC = Anchor(0, 0)

@@ -13,12 +13,12 @@ from importlib.resources import files
 from necroscope.diagnosis.comparison.quiet_seconds import quiet_seconds
 from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS, Span
 from necroscope.errors import NoSamplesError
-from necroscope.findings.thresholds import Thresholds
 from necroscope.profiles.tally import Tally, tally
 from necroscope.profiles.window import Selection, touched
-from necroscope.recording.clock import Anchor
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stored_events import StoredEvent
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.clock import Anchor
+from necroscope.store.store import StoredSegment
+from necroscope.store.stored_events import StoredEvent
 
 Key = tuple[str, str, str]  # process, function, way
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from necroscope.diagnosis.comparison.baseline import Baseline
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.window import SHORTEST_SECONDS, Selection, Window
-from necroscope.recording.clock import Anchor
+from necroscope.store.clock import Anchor
 
 
 def describe(selection: Selection, host: str) -> str:

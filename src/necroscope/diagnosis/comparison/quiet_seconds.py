@@ -14,9 +14,9 @@ from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS, Span, saturated_spans
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.event import Event
-from necroscope.recording.store import StoredSegment
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.store import StoredSegment
 
 FARTHEST = 600  # seconds from a window
 MOST = 120

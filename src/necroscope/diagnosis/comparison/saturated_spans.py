@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from necroscope.findings.core_saturated import GRACE_SECONDS
-from necroscope.findings.core_states import MISSING, core_letters
-from necroscope.findings.thresholds import Thresholds
-from necroscope.recording.store import StoredSegment
+from necroscope.signals.core_states import MISSING, core_letters
+from necroscope.signals.saturated_cores import GRACE_SECONDS
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.store import StoredSegment
 
 SECOND_NS = 10**9
 FULL, OTHER = "S", "."

@@ -9,9 +9,9 @@ from itertools import accumulate, pairwise
 
 from necroscope.diagnosis.facts.pace import Pace, pace_of
 from necroscope.diagnosis.scene import Scene
-from necroscope.recording.segment import Timed
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked, owner_of
 from necroscope.sources.units import UNITS
+from necroscope.store.segment import Timed
 
 ALIKE = 0.8  # leaks per restart, or restarts per leak: so close to one that it can hardly be chance
 RESTARTS_TO_TELL = 5

@@ -13,9 +13,9 @@ from necroscope.diagnosis.facts.queue_use import queue_used
 from necroscope.diagnosis.facts.starvation import Starvation
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom, lines_of_stall
-from necroscope.findings.kernel_log_events import kernel_log_rules
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence
+from necroscope.signals.kernel_log_events import kernel_log_rules
 
 LOG = "kernel log"
 

@@ -6,8 +6,8 @@ from necroscope.diagnosis.facts.fact import Fact
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
-from necroscope.recording.segment import Step
 from necroscope.sources.reclaim import RECLAIM, Reclaim
+from necroscope.store.segment import Step
 
 VMSTAT = "/proc/vmstat"
 OF_THE_NODE = "oom-kill"  # the rule of such a line; a cgroup at its own limit says nothing about the node

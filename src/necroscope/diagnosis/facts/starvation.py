@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from necroscope.diagnosis.facts.serving import find_serving
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
-from necroscope.recording.core_shares import Shares, shares_by_core
+from necroscope.signals.cpu_usage import Shares, shares_by_core
 from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.nic_queues import NicQueue
 from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND

@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeVar
 from necroscope import _native
 from necroscope.diagnosis.zombies.trend import MOST_POINTS
 from necroscope.errors import StoreError
-from necroscope.recording.seal import COUNTERS
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stretch import read_moments
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.store.read_range import read_moments
+from necroscope.store.seal import COUNTERS
+from necroscope.store.store import StoredSegment
 
 T = TypeVar("T")
 

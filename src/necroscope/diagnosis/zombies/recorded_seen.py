@@ -11,12 +11,12 @@ from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of, recor
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.reading import Absence, Reading
-from necroscope.recording.segment import Moment
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stretch import labels_of, read_moments
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.reclaim import RECLAIM
+from necroscope.store.read_range import labels_of, read_moments
+from necroscope.store.segment import Moment
+from necroscope.store.store import StoredSegment
 
 SECOND_NS = 10**9
 RECENT_NS = 600 * SECOND_NS

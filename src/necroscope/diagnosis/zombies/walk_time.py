@@ -17,7 +17,7 @@ from necroscope.diagnosis.zombies.walks import Walk, is_work, walk_of
 from necroscope.errors import StoreError
 from necroscope.profiles.tally import CLOCKS
 from necroscope.profiles.window import Selection, Window, flame, window
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 
 MOST_SEGMENTS = 30  # an hour of two minutes each
 MOST_SECONDS = 1.0  # that it may take; the newest segments are read first

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory
-from necroscope.findings.thresholds import Thresholds
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
 from necroscope.sources.statistics_reads import StatisticsRead
 

@@ -11,10 +11,10 @@ from necroscope.diagnosis.zombies.trend import Trend, trend_of
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Outlook, Wall, find_costs, find_wall
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory, zombie_memory
-from necroscope.findings.thresholds import Thresholds
 from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak, older_zombies
 from necroscope.sources.memory_cgroups import MemoryCgroups
 from necroscope.sources.statistics_reads import HINTS, StatisticsRead

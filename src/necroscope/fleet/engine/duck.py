@@ -17,7 +17,7 @@ from functools import cache
 import duckdb
 
 from necroscope.errors import StoreError, UsageError
-from necroscope.recording.quantities import parse_size
+from necroscope.model.quantities import parse_size
 
 MEMORY_VARIABLE = "NECROSCOPE_FLEET_MEMORY"
 THREADS_VARIABLE = "NECROSCOPE_FLEET_THREADS"

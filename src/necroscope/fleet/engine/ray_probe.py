@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from necroscope.recording.child import PYTHON
+from necroscope.store.child import PYTHON
 
 CLIENT = "ray://"
 ANSWER_SECONDS = 10

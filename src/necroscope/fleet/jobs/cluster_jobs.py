@@ -9,7 +9,7 @@ from necroscope.fleet.jobs.host_names import HostNames
 from necroscope.fleet.jobs.ray_api import RanJob, RayCluster
 from necroscope.fleet.jobs.ray_rows import RayNode
 from necroscope.model.fleet.job import Job
-from necroscope.recording.store import safe_name
+from necroscope.store.store import safe_name
 
 
 def jobs_of(cluster: str, told: RayCluster, names: HostNames) -> list[Job]:

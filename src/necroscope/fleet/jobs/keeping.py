@@ -18,7 +18,7 @@ from necroscope.errors import StoreError
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.index import hour_of
 from necroscope.model.fleet.job import Job
-from necroscope.recording.store import safe_name
+from necroscope.store.store import safe_name
 
 SCHEMA = 1
 KIND = "jobs"

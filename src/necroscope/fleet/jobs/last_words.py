@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from necroscope.audit.redaction.door import redact_text
+from necroscope.inventory.redaction.door import redact_text
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # "    [2026-11-18 02:22:40,929 I 27489 27489] (raylet) node_manager.cc:621: ...": the daemons' own log, which

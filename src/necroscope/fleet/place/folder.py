@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 from necroscope.errors import PlaceError
 from necroscope.fleet.place.place import MAX_OBJECT_BYTES, Stored
-from necroscope.recording.durable import is_partial, make_folders, write_durably
 from necroscope.sources.plain_files import AtMost, open_plain, read_plain
+from necroscope.store.durable import is_partial, make_folders, write_durably
 
 MODE = 0o644  # who may enter the folder decides
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

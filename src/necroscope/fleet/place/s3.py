@@ -20,8 +20,8 @@ from pyarrow.fs import AwsStandardS3RetryStrategy, FileInfo, FileSelector, FileT
 from necroscope.errors import PlaceError, UsageError
 from necroscope.fleet.place.place import HINT, MAX_OBJECT_BYTES, Stored
 from necroscope.fleet.place.s3_errors import place_error, told
-from necroscope.recording.durable import make_folders, write_durably
 from necroscope.sources.plain_files import AtMost, open_plain
+from necroscope.store.durable import make_folders, write_durably
 
 CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 5.0, 15.0, 3
 CHUNK_BYTES = 8 << 20

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.questions.culprit_common import common_suspects
@@ -14,6 +13,7 @@ from necroscope.fleet.questions.culprit_events import ChosenEvents, choose_event
 from necroscope.fleet.questions.culprit_work import ComparedEvent, Comparing, compare_event
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.common_culprit import CommonCulprits, NotCompared
+from necroscope.signals.thresholds import Thresholds, load_thresholds
 
 LEAST_HOSTS = 3  # fewer could not be told from chance
 MOST_NOT_COMPARED = 100

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb, fsum
 
-from necroscope.audit.drift.statistics import benjamini_hochberg
+from necroscope.inventory.drift.statistics import benjamini_hochberg
 from necroscope.model.culprit import Ranking
 from necroscope.model.fleet.common_culprit import CommonSuspect
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from necroscope.diagnosis.culprits_around import culprits_around
 from necroscope.errors import NecroscopeError, NoSamplesError
-from necroscope.findings.thresholds import Thresholds
 from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.cache import default_cache
 from necroscope.fleet.tables.segments_brought import bring_files
 from necroscope.model.culprit import Ranking
 from necroscope.profiles.window import Selection
-from necroscope.recording.store import StoredSegment, read_segment
-from necroscope.recording.wall_time import with_right_clocks
+from necroscope.signals.thresholds import Thresholds
+from necroscope.store.store import StoredSegment, read_segment
+from necroscope.store.wall_time import with_right_clocks
 
 SECOND_NS = 10**9
 AFTER_NS = SECOND_NS  # what an event set off; as `culprit` has it

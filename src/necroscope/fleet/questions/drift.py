@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from necroscope.audit.drift.compare import compare
-from necroscope.audit.drift.grouping import Groups
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.questions.drift_facts import FactOfGroup, FleetFacts, read_fleet_facts
 from necroscope.fleet.questions.drift_hosts import FleetHosts, gather_hosts
 from necroscope.fleet.tables.opened import FleetTables
+from necroscope.inventory.drift.compare import compare
+from necroscope.inventory.drift.grouping import Groups
 from necroscope.model.drift import Drift
 
 FAILING, HEALTHY = "failing", "healthy"

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from necroscope.errors import CannotLookError
-from necroscope.findings.thresholds import Thresholds
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.questions.fixed_hosts import (
     Changes,
@@ -29,6 +28,7 @@ from necroscope.fleet.statistics.ratio_of_ratios import (
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.rollout import Period, Rollout
 from necroscope.model.verdict import Verdict
+from necroscope.signals.thresholds import Thresholds
 
 HOUR_US = 3.6e9
 DAY_HOURS = 24.0

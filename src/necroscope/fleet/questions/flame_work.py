@@ -12,8 +12,8 @@ from necroscope.fleet.questions.culprit_work import EventToCompare, brought_stor
 from necroscope.fleet.tables.segments_brought import bring_files
 from necroscope.model.fleet.common_culprit import NotCompared
 from necroscope.profiles.window import Selection, Split, recorded_seconds
-from necroscope.recording.store import StoredSegment, read_segment
-from necroscope.recording.wall_time import with_right_clocks
+from necroscope.store.store import StoredSegment, read_segment
+from necroscope.store.wall_time import with_right_clocks
 
 
 @dataclass(frozen=True, slots=True)

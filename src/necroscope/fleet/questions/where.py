@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from necroscope.findings.thresholds import Thresholds, load_thresholds
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Label, Whole, gather_cells, units_of
@@ -24,6 +23,7 @@ from necroscope.fleet.statistics.graded_hosts import exact_p
 from necroscope.fleet.statistics.rate_ratios import Ratio, rate_ratio
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
+from necroscope.signals.thresholds import Thresholds, load_thresholds
 
 UNKNOWN_VALUE = "unknown"
 

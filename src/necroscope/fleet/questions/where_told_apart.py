@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from necroscope.audit.drift.confounding import Verdict
-from necroscope.findings.thresholds import Thresholds
 from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Flags, Label, Whole, units_of
 from necroscope.fleet.questions.where_values import Value
 from necroscope.fleet.statistics.graded_hosts import Excess, exact_p, excess_within
 from necroscope.fleet.statistics.rate_ratios import Ratio, mantel_haenszel_ratio
+from necroscope.inventory.drift.confounding import Verdict
+from necroscope.signals.thresholds import Thresholds
 
 MOST_ALIKE_IN = 4  # the strata of more are too small
 

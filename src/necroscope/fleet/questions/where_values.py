@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from necroscope.audit.drift.statistics import benjamini_hochberg
-from necroscope.findings.thresholds import Thresholds
 from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Label, Units, units_of
 from necroscope.fleet.statistics.graded_hosts import Excess, exact_p, excess_within
 from necroscope.fleet.statistics.rate_ratios import Ratio, rate_ratio
+from necroscope.inventory.drift.statistics import benjamini_hochberg
 from necroscope.model.fleet.concentration import Exposed
+from necroscope.signals.thresholds import Thresholds
 
 # What tells one host from all others is no label, whoever calls it one.
 OF_ONE_HOST = frozenset({"hostname", "instance_id", "boot_id", "machine_id", "address", "node", "host"})

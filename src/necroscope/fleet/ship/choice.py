@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from necroscope.fleet.ship.parts import SEGMENT_NAME
-from necroscope.recording.retention import Entry
+from necroscope.store.retention import Entry
 
 WORTH = 2  # as model.event.worth_keeping says
 RECENT_NS = (

@@ -25,7 +25,7 @@ class HostFacts:
 
 def take_facts(host: Host, time_us: int) -> HostFacts | None:
     """The facts of a host, without secrets; None where nothing could be read."""
-    from necroscope.audit.snapshot import take_snapshot  # once an hour, and a third of all imports
+    from necroscope.inventory.snapshot import take_snapshot  # once an hour, and a third of all imports
 
     snapshot = take_snapshot(host)
     facts = {section: found for section, found in snapshot.facts.items() if found}

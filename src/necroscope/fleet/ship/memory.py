@@ -13,8 +13,8 @@ from typing import Any
 
 from necroscope.fleet.ship.canonical import canonical
 from necroscope.fleet.ship.parts import FACTS
-from necroscope.recording.durable import write_durably
 from necroscope.sources.plain_files import read_plain
+from necroscope.store.durable import write_durably
 
 SCHEMA = 1
 FILE = "memory.json"

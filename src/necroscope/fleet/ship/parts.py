@@ -17,7 +17,7 @@ from necroscope.errors import StoreError
 from necroscope.fleet.ship.canonical import SHORT, canonical, digest_of
 from necroscope.model.event import Event
 from necroscope.model.fleet.segment_summary import SegmentSummary
-from necroscope.recording.store import StoredSegment
+from necroscope.store.store import StoredSegment
 
 SCHEMA = 1
 SEGMENT, FACTS, FILES, COUNTERS = "segment", "facts", "files", "counters"  # how names begin

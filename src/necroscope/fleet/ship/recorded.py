@@ -8,9 +8,9 @@ from pathlib import Path
 
 from necroscope.errors import NecroscopeError
 from necroscope.fleet.ship.parts import BOOT, SEGMENT_NAME
-from necroscope.recording.retention import Entry, in_order, read_entries
-from necroscope.recording.store import DESCRIPTION, Damage, StoredSegment, read_segment
-from necroscope.recording.wall_time import with_right_clocks
+from necroscope.store.retention import Entry, in_order, read_entries
+from necroscope.store.store import DESCRIPTION, Damage, StoredSegment, read_segment
+from necroscope.store.wall_time import with_right_clocks
 
 MOST_LOOKS = 50  # at segments of a boot, for one whose clock was right
 

@@ -10,9 +10,9 @@ from typing import Any
 from necroscope.errors import StoreError
 from necroscope.fleet.ship.canonical import digest_of
 from necroscope.fleet.ship.parts import SegmentFile
-from necroscope.recording.seal import PROFILE
-from necroscope.recording.store import CAPTURE, DESCRIPTION, MAX_DESCRIPTION_BYTES, StoredSegment
 from necroscope.sources.plain_files import read_plain
+from necroscope.store.seal import PROFILE
+from necroscope.store.store import CAPTURE, DESCRIPTION, MAX_DESCRIPTION_BYTES, StoredSegment
 
 NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from necroscope.recording.child import Child, Ended
-from necroscope.recording.status import ShipStatus
+from necroscope.model.recorder_status import ShipStatus
+from necroscope.store.child import Child, Ended
 
 FIRST_PAUSE, LONGEST_PAUSE = 60.0, 600.0  # seconds after a failure; doubled with each
 PAUSE_FOR_MORE = 10.0  # when there was no time for all

@@ -14,7 +14,7 @@ from necroscope.fleet.ship.requests import Request, read_requests
 from necroscope.fleet.ship.sending import Sender
 from necroscope.fleet.ship.spool import Spool
 from necroscope.fleet.ship.staging import Stager, Wish
-from necroscope.recording.process_lock import LOCK_MODE, AlreadyHeldError, locked
+from necroscope.store.process_lock import LOCK_MODE, AlreadyHeldError, locked
 
 LOCK = "lock"
 LOCK_TRIES = 3  # somebody may look whether it is held

@@ -24,9 +24,9 @@ from pathlib import Path
 from necroscope.errors import StoreError
 from necroscope.fleet.ship.canonical import SHORT, digest_of
 from necroscope.fleet.ship.parts import COUNTERS, FACTS, FILES, SEGMENT, WHOLE, Part
-from necroscope.recording.durable import is_partial, sync_folder, write_durably
-from necroscope.recording.trusted_folder import make_trusted
 from necroscope.sources.plain_files import open_plain, read_plain
+from necroscope.store.durable import is_partial, sync_folder, write_durably
+from necroscope.store.trusted_folder import make_trusted
 
 FOLDER = ".ship"
 MAX_PART_BYTES = 64 << 20

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from necroscope.errors import StoreError
-from necroscope.findings.thresholds import Thresholds
 from necroscope.fleet.ship.choice import around_events, within
 from necroscope.fleet.ship.facts import hour_of, take_facts
 from necroscope.fleet.ship.memory import Memory
@@ -32,9 +31,10 @@ from necroscope.fleet.ship.requests import Request
 from necroscope.fleet.ship.segment_files import files_of
 from necroscope.fleet.ship.spool import Spool, Waiting
 from necroscope.fleet.ship.summary import summarise
-from necroscope.recording.retention import Entry
-from necroscope.recording.store import Damage
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.host import Host
+from necroscope.store.retention import Entry
+from necroscope.store.store import Damage
 
 
 @dataclass(frozen=True, slots=True)

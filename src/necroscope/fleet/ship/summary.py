@@ -11,18 +11,19 @@ from necroscope.diagnosis.zombies.recorded_counts import COLUMNS, Count
 from necroscope.diagnosis.zombies.wall import memory_cost
 from necroscope.diagnosis.zombies.zombie_memory import zombie_memory
 from necroscope.errors import StoreError
-from necroscope.findings.core_states import LONGEST_NS, core_letters
-from necroscope.findings.thresholds import Thresholds
 from necroscope.fleet.ship.parts import ToldEvent
 from necroscope.model.fleet.segment_summary import SegmentSummary
-from necroscope.recording.counters import READINGS
-from necroscope.recording.seal import COUNTERS
-from necroscope.recording.store import StoredSegment, has_file
-from necroscope.recording.store_place import not_permitted
-from necroscope.recording.stored_events import read_events
-from necroscope.recording.stretch import labels_of
+from necroscope.signals.core_states import core_letters
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount
 from necroscope.sources.reclaim import RECLAIM
+from necroscope.store.counters import READINGS
+from necroscope.store.read_range import labels_of
+from necroscope.store.seal import COUNTERS
+from necroscope.store.segment import MAX_STEP_NS
+from necroscope.store.store import StoredSegment, has_file
+from necroscope.store.store_place import not_permitted
+from necroscope.store.stored_events import read_events
 
 SECOND_NS = 10**9
 SATURATED, OTHER = "S", "."
@@ -62,7 +63,7 @@ def _recorded_us(segment: StoredSegment) -> int:
     columns = _table(segment, READINGS, ["time"])
     times = sorted(set(columns["time"])) if columns else []
     lengths = (after - before for before, after in pairwise(times))
-    recorded_ns: int = sum(length for length in lengths if length <= LONGEST_NS)
+    recorded_ns: int = sum(length for length in lengths if length <= MAX_STEP_NS)
     return recorded_ns // 1000
 
 

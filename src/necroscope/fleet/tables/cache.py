@@ -21,8 +21,8 @@ from pathlib import Path
 
 from necroscope.errors import StoreError, UsageError
 from necroscope.fleet.place.place import Place
-from necroscope.recording.durable import make_folders
-from necroscope.recording.quantities import parse_size
+from necroscope.model.quantities import parse_size
+from necroscope.store.durable import make_folders
 
 LIMIT_BYTES = 8 << 30  # some months of 5,000 hosts
 IN_USE_SECONDS = 600

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from necroscope.errors import PlaceError, StoreError, StoreHeldError
 from necroscope.fleet.place.place import Place, Stored
-from necroscope.recording.store import safe_name
 from necroscope.sources.host import Host
+from necroscope.store.store import safe_name
 
 CLAIMS = "ingest/"
 ASKING, HOLDING = "asking", "holding"

@@ -32,9 +32,9 @@ from necroscope.fleet.tables.cache import (
 )
 from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import LATEST_US, FleetTables
-from necroscope.recording.durable import write_durably
-from necroscope.recording.store import DESCRIPTION, safe_name
-from necroscope.recording.trusted_folder import make_trusted
+from necroscope.store.durable import write_durably
+from necroscope.store.store import DESCRIPTION, safe_name
+from necroscope.store.trusted_folder import make_trusted
 
 BROUGHT = ".brought"
 

@@ -11,12 +11,12 @@ import re
 
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
-from necroscope.remedies.actions.means.what_may_be import why_not_live, why_other_keys
-from necroscope.remedies.purging.bounds import why_not_drop
-from necroscope.remedies.purging.counting import count_zombies
-from necroscope.remedies.purging.limits import noise_floor
-from necroscope.remedies.purging.purge_action import purge_machine
-from necroscope.remedies.purging.settling import still_falling
+from necroscope.remedies.actions.bounds import why_not_drop
+from necroscope.remedies.actions.counting import count_zombies
+from necroscope.remedies.actions.purge import purge_machine
+from necroscope.remedies.actions.purge_limits import noise_floor
+from necroscope.remedies.actions.settling import still_falling
+from necroscope.remedies.actions.what_may_be import why_not_live, why_other_keys
 from necroscope.sources.host import Host
 
 TARGET = "/proc/sys/vm/drop_caches"

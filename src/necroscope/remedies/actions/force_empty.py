@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from necroscope.model.plan import Step
-from necroscope.remedies.purging.bounds import page_cache_holds_none
-from necroscope.remedies.purging.purge_action import cgroup_of, purge_cgroup
+from necroscope.remedies.actions.bounds import page_cache_holds_none
+from necroscope.remedies.actions.purge import cgroup_of, purge_cgroup
 from necroscope.sources.host import Host
 
 FILE = "memory.force_empty"

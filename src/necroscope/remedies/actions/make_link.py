@@ -12,7 +12,7 @@ from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.means.files import (
+from necroscope.remedies.actions.files import (
     drop_name,
     make_folders,
     missing_folders,
@@ -22,7 +22,7 @@ from necroscope.remedies.actions.means.files import (
     reload_for,
     remove_folders,
 )
-from necroscope.remedies.actions.means.what_may_be import (
+from necroscope.remedies.actions.what_may_be import (
     FOLDERS_MADE,
     why_not_folders_made,
     why_not_led,

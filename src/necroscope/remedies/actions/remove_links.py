@@ -14,15 +14,15 @@ from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.means.files import (
+from necroscope.remedies.actions.files import (
     drop_name,
     make_folders,
     place_of,
     put_link,
     read_link,
 )
-from necroscope.remedies.actions.means.tell_systemd import reload_systemd
-from necroscope.remedies.actions.means.what_may_be import why_not_owner, why_not_unit, why_not_unit_link
+from necroscope.remedies.actions.systemd import reload_systemd
+from necroscope.remedies.actions.what_may_be import why_not_owner, why_not_unit, why_not_unit_link
 from necroscope.sources.host import Host
 
 ARROW = " -> "

@@ -16,8 +16,8 @@ from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.means.tell_systemd import ask, order, reload_systemd, wait_until
-from necroscope.remedies.actions.means.what_may_be import why_not_live, why_not_unit, why_other_keys
+from necroscope.remedies.actions.systemd import ask, order, reload_systemd, wait_until
+from necroscope.remedies.actions.what_may_be import why_not_live, why_not_unit, why_other_keys
 from necroscope.sources.host import Host
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.means.what_may_be import why_not_live, why_other_keys
+from necroscope.remedies.actions.what_may_be import why_not_live, why_other_keys
 from necroscope.sources.host import MOST_CORES, Host, parse_core_list
 from necroscope.sources.interrupts import open_interrupts
 from necroscope.sources.nic_queues import effective_cores

@@ -15,10 +15,10 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.means.pulled_in import find_pulled_in
-from necroscope.remedies.actions.means.tell_systemd import ask, order, read_units, start_units, wait_until
-from necroscope.remedies.actions.means.what_may_be import why_not_live, why_not_unit
-from necroscope.remedies.units.vital import vital_reasons
+from necroscope.remedies.actions.pulled_in import find_pulled_in
+from necroscope.remedies.actions.systemd import ask, order, read_units, start_units, wait_until
+from necroscope.remedies.actions.vital import vital_reasons
+from necroscope.remedies.actions.what_may_be import why_not_live, why_not_unit
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import find_stop_effects
 from necroscope.sources.systemd.unit_activity import UnitActivity, find_stopped_along, list_activity

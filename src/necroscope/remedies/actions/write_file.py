@@ -14,9 +14,8 @@ from pathlib import Path
 from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
-from necroscope.recording.durable import remove_partials, sync_folder, write_durably
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.means.files import (
+from necroscope.remedies.actions.files import (
     drop_name,
     make_folders,
     missing_folders,
@@ -24,8 +23,8 @@ from necroscope.remedies.actions.means.files import (
     reload_for,
     remove_folders,
 )
-from necroscope.remedies.actions.means.unit_loaded import why_not_loaded
-from necroscope.remedies.actions.means.what_may_be import (
+from necroscope.remedies.actions.unit_loaded import why_not_loaded
+from necroscope.remedies.actions.what_may_be import (
     FOLDERS_MADE,
     why_not_folders_made,
     why_not_kept,
@@ -34,6 +33,7 @@ from necroscope.remedies.actions.means.what_may_be import (
 )
 from necroscope.sources.host import Host
 from necroscope.sources.plain_files import read_plain
+from necroscope.store.durable import remove_partials, sync_folder, write_durably
 
 NEW_MODE = 0o644
 MAX_BYTES = 1 << 20  # of a file that is kept in a record; drop-ins have some hundred

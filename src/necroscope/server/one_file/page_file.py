@@ -12,10 +12,10 @@ from pathlib import Path
 
 from necroscope.errors import UsageError
 from necroscope.model.visible_text import LINES, visible_json, visible_text
-from necroscope.recording.clock import Anchor
 from necroscope.server.one_file.collected import Collected
 from necroscope.server.range_and_filters import Range
 from necroscope.server.static import STATIC
+from necroscope.store.clock import Anchor
 
 SCRIPT = re.compile(r'<script type="module"[^>]*? src="\./([^"]+)"[^>]*></script>')
 STYLE = re.compile(r'<link rel="stylesheet"[^>]*? href="\./([^"]+)"[^>]*>')

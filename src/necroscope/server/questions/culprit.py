@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from necroscope.diagnosis.culprit_words import suspect_name
 from necroscope.diagnosis.culprits_around import culprits_around
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.model.culprit import Ranking
 from necroscope.model.culprit import Suspect as Ranked
 from necroscope.profiles.window import Selection
-from necroscope.recording.store import Damage
 from necroscope.server.answers.culprit import Culprits, Suspect
 from necroscope.server.answers.damaged import Damaged
 from necroscope.server.range_and_filters import Filters, Range
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import Damage
 
 LONGEST_SECONDS = 600  # every second of every suspect is compared
 MOST_SUSPECTS = 50

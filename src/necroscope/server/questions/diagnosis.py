@@ -7,10 +7,7 @@ from dataclasses import replace
 
 from necroscope.diagnosis.explained import NOTHING_TO_EXPLAIN, Explanation, explain, symptoms_in
 from necroscope.diagnosis.recorded import accidents_between
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.findings.unit_held_back import sentence
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import StoredEvent
 from necroscope.server.answers.diagnosis import Explained, NotChecked
 from necroscope.server.questions.culprit import suspect_answer
 from necroscope.server.questions.diagnosis_rows import ruled_out, told_link, told_plan
@@ -18,6 +15,9 @@ from necroscope.server.questions.events import events_in, told_event
 from necroscope.server.questions.recorded_sources import absent_sources, saw_anything
 from necroscope.server.range_and_filters import US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import StoredEvent
 
 MOST_TRIED = 8  # symptoms, the newest first, until one has counters around it
 AROUND_NS = 1800 * 10**9  # 20 minutes on both sides of a symptom count, and a segment may last for ten

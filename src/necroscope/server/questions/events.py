@@ -8,12 +8,12 @@ from functools import cache
 
 from necroscope.diagnosis.queue_core import core_of_queue
 from necroscope.errors import NecroscopeError
-from necroscope.findings.kernel_log_events import kernel_log_rules
-from necroscope.recording.store import Damage, StoredSegment
-from necroscope.recording.stored_events import LATEST_NS, StoredEvent, read_events
 from necroscope.server.answers.events import Events, RecordedEvent
 from necroscope.server.range_and_filters import US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.signals.kernel_log_events import kernel_log_rules
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import LATEST_NS, StoredEvent, read_events
 
 MOST_EVENTS = 2000
 MOST_LOOKED_UP = 50  # of events that name a queue and no core: each takes a look into its segment

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from necroscope import __version__
-from necroscope.recording.store import StoredSegment
-from necroscope.recording.stretch import labels_of
 from necroscope.server.answers.hosts import Hosts, RecordedHost
 from necroscope.server.range_and_filters import US_NS
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.store.read_range import labels_of
+from necroscope.store.store import StoredSegment
 
 FRESH_NS = 5 * 10**9  # a recorder writes every second
 APART = ("hostname", "kernel", "cores_online", "others")  # these have fields of their own

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from necroscope import _native
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
-from necroscope.findings.core_heat import SECOND_NS, CoreHeat
-from necroscope.findings.core_states import cores_file
-from necroscope.recording.journal import Journal
-from necroscope.recording.store import Damage, StoredSegment, sealed_meanwhile
-from necroscope.recording.stored_events import StoredEvent, events_between, last_told
-from necroscope.recording.tables import shape_of
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.signals.core_heat import SECOND_NS, CoreHeat
+from necroscope.signals.core_states import cores_file
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.store.journal import Journal
+from necroscope.store.store import Damage, StoredSegment, sealed_meanwhile
+from necroscope.store.stored_events import StoredEvent, events_between, last_told
+from necroscope.store.tables import shape_of
 
 BEFORE_NS = 3 * SECOND_NS  # a rate needs the reading before
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from necroscope.recording.store import StoredSegment
 from necroscope.server.answers.diagnosis import NotChecked
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
+from necroscope.store.store import StoredSegment
 
 TELLING = (CORES.id, KERNEL_LOG.id)  # without any of them, no symptom can be seen
 

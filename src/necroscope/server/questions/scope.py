@@ -6,11 +6,11 @@ from base64 import b64encode
 
 from necroscope.profiles.scope import scope
 from necroscope.profiles.spare import spare
-from necroscope.recording.store import Damage
 from necroscope.server.answers.scope import Named, Scope
 from necroscope.server.asked_samples import LONGEST_SECONDS, asked_selection, require_profile
 from necroscope.server.range_and_filters import US_NS, Filters, Range
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.store.store import Damage
 
 
 def ask_scope(store: RecordedStore, span: Range, filters: Filters, rows: int) -> Scope:

@@ -12,13 +12,13 @@ from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
 from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
 from necroscope.diagnosis.zombies.zombie_report import zombie_report
 from necroscope.errors import NecroscopeError
-from necroscope.findings.thresholds import load_thresholds
-from necroscope.recording.store import StoredSegment
 from necroscope.server.answers.damaged import Damaged
 from necroscope.server.answers.zombies import Forecast, Zombies
 from necroscope.server.range_and_filters import LATEST_US, US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.server.segment_counts import FEW, telling_places
+from necroscope.signals.thresholds import load_thresholds
+from necroscope.store.store import StoredSegment
 
 HOUR = 3600.0
 HOLE_NS = 60 * 10**9  # counts are read every few seconds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from necroscope.findings.thresholds import load_thresholds
 from necroscope.fleet.questions.fixed import Sought, ask_fixed
 from necroscope.fleet.questions.fixed_hosts import FactValue, changes_of_fact
 from necroscope.fleet.tables.opened import FleetTables
@@ -11,6 +10,7 @@ from necroscope.server.answers.fleet.fleet_fixed import FleetFixed, GroupPeriod
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.numbers import finite, told_interval
+from necroscope.signals.thresholds import load_thresholds
 
 
 def ask_fleet_fixed(fleet: FleetStore, span: FleetSpan, label: str, value: str) -> FleetFixed:

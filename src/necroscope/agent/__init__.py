@@ -1,0 +1,1 @@
+"""The daemon: the recorder, the children that it supervises, and what it reports."""

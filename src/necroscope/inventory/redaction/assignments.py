@@ -1,0 +1,114 @@
+"""The values of secret names inside of text: NAME=value, "NAME": "value", --NAME value, and short options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from necroscope.inventory.redaction.quotes import QUOTE, Quotes, end_of_line, end_of_quoted, end_of_word
+from necroscope.inventory.redaction.redaction_rules import redaction_rules
+from necroscope.inventory.redaction.secret_names import REDACTED, is_secret, may_be_secret
+
+MOST_PASSES = 5  # over short options: a command may have several
+
+# A name and what separates it from its value. Between an option and its value there may be a blank, or the
+# comma of a list; in other text any two words would do.
+NAME = re.compile(
+    r"""(?<![\w.-])(?P<open>(?:\\{0,8}["'])?)(?P<name>[\w.-]++)(?P<close>(?:\\{0,8}["'])?)"""
+    r"""(?P<separator>[ \t]*+(?:[+?:!]?=+>?|:)[ \t]*+|(?<=["'])\s*+,\s*+(?=\\{0,8}["'])|[ \t]++(?=[^\s-]))"""
+)
+ASSIGNED = re.compile(r"[=:]")
+GOES_ON = re.compile(r"[\w\\$]")  # behind a quote that is closed
+IN_JSON = re.compile(r"^[^=]*[:,]")
+# The fields of `Server=x;Password=a b;Database=y`.
+NEXT_FIELD = re.compile(r";(?=[ \t]*[A-Za-z][\w ]{0,40}=)")
+FIELD_BEFORE = re.compile(r"=[^;\"'\n]*;[ \t]*$")
+FARTHEST_FIELD = 200
+IS_DONE = re.compile(re.escape(REDACTED) + r"(?=[\s,;&\"'\\)\]}]|$)")
+
+Span = tuple[int, int]
+
+
+def redact_assignments(text: str) -> str:
+    """Text without the values of secret names."""
+    return _without(text, _assigned(text, Quotes(text)))
+
+
+def redact_options(text: str) -> str:
+    """Text without the words behind short options that some programs take secrets with."""
+    for pattern in redaction_rules().options if "-" in text else ():
+        for _ in range(MOST_PASSES):
+            before, text = text, _without(text, _behind(text, pattern))
+            if text == before:
+                break
+    return text
+
+
+def _without(text: str, spans: Iterator[Span]) -> str:
+    kept: list[str] = []
+    done = 0
+    for begin, end in spans:
+        kept += [text[done:begin], REDACTED]
+        done = end
+    return "".join([*kept, text[done:]])
+
+
+def _behind(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    if not pattern.search(text):
+        return
+    quotes, place = Quotes(text), 0
+    while match := pattern.search(text, place):
+        place = end_of_word(text, match.end(), quotes.around(match.end()))
+        if place > match.end():
+            yield match.end(), place
+        else:
+            place += 1
+
+
+def _assigned(text: str, quotes: Quotes) -> Iterator[Span]:
+    place = 0
+    while match := NAME.search(text, place):
+        # On behind the name: `--set=password=x` has another in its value.
+        place = match.end("name")
+        is_assigned = ASSIGNED.search(match["separator"])
+        if not (is_assigned or match["name"].startswith("-")) or IS_DONE.match(text, match.end()):
+            continue
+        if may_be_secret(match["name"]):
+            begin, end = match.end(), _end_of_value(text, match, quotes)
+            if is_secret(match["name"], text[begin:end].strip("\\\"'")):
+                yield begin, end
+                place = end
+
+
+def _end_of_value(text: str, match: re.Match[str], quotes: Quotes) -> int:
+    """Where the value behind a name ends."""
+    begin = match.end()
+    line = end_of_line(text, begin)
+    if match["open"] and not match["close"]:  # "NAME=value with blanks"
+        return _end_of_quotes(text, begin, match["open"], line)
+    around = quotes.around(begin)
+    quote = QUOTE.match(text, begin)
+    if quote and quote[0] != around:
+        closed = end_of_quoted(text, quote.end(), quote[0])
+        if closed is None:
+            return line
+        # In JSON and in lists it ends here; the word of a shell goes on.
+        return closed if IN_JSON.search(match["separator"]) else end_of_word(text, closed, around)
+    following = NEXT_FIELD.search(text, begin, line)
+    if following or FIELD_BEFORE.search(text[max(0, match.start() - FARTHEST_FIELD) : match.start()]):
+        end = following.start() if following else line
+        return min(end, _end_of_quotes(text, begin, around, line))
+    word = end_of_word(text, begin, around)
+    # `NAME: value` of a header or YAML, and `NAME = value` of other files.
+    if match["separator"].endswith((" ", "\t")) and ASSIGNED.search(match["separator"]):
+        return max(word, _end_of_quotes(text, begin, around, line))
+    return word
+
+
+def _end_of_quotes(text: str, begin: int, around: str, line: int) -> int:
+    """The end of the quotes that a place is in, else of its line."""
+    closed = end_of_quoted(text, begin, around) if around else None
+    if closed is None:
+        return line
+    # 'it'\''s' is one word.
+    return end_of_word(text, closed) if GOES_ON.match(text, closed) else closed - len(around)

@@ -1,1 +1,0 @@
-"""What several kinds of change need: names on disk, and systemd."""

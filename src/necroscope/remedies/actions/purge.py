@@ -1,0 +1,77 @@
+"""What all actions that free zombies have in common: they do so only where it can help, and wait for it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+from necroscope.model.fix import State
+from necroscope.model.plan import Step
+from necroscope.remedies.actions.action import Action, always_back, nothing_to_look_at, nothing_to_take_back
+from necroscope.remedies.actions.counting import count_zombies
+from necroscope.remedies.actions.purge_limits import noise_floor
+from necroscope.remedies.actions.residue import report, what_is_left
+from necroscope.remedies.actions.settling import purge_in_rounds, still_falling
+from necroscope.remedies.actions.what_may_be import why_not_led, why_not_live, why_other_keys
+from necroscope.sources.hierarchies import find_hierarchy
+from necroscope.sources.host import Host
+
+GONE = "not needed: the cgroup is gone"
+REMOVED = (errno.ENOENT, errno.ENODEV)  # what writing to a file of a cgroup says that is not there any more
+
+LetGo = Callable[[Host, Step], None]
+WhyNot = Callable[[Host, Step, int], str]  # why it would free none of so many zombies; empty where it may
+Amiss = Callable[[Host, Step], str]
+WhyNotOurs = Callable[[Host, Step, State], str]
+
+
+def purge_machine(id: str, let_go: LetGo, why_not: WhyNot, amiss: Amiss, why_not_ours: WhyNotOurs) -> Action:
+    """An action that frees zombies of the whole machine."""
+    return _action(id, lambda host, step: _purge(host, step, let_go, why_not, ""), amiss, why_not_ours)
+
+
+def purge_cgroup(id: str, version: int, value: str, let_go: LetGo, why_not: WhyNot) -> Action:
+    """An action that frees the zombies below a cgroup, whose folder is the target. It may be gone by then."""
+
+    def do(host: Host, step: Step) -> str:
+        if not host.path(step.target).exists():
+            return GONE
+        try:
+            return _purge(host, step, let_go, why_not, cgroup_of(host, step.target))
+        except OSError as error:
+            if error.errno in REMOVED and not host.path(step.target).exists():
+                return GONE
+            raise
+
+    def why_not_ours(host: Host, step: Step, before: State) -> str:
+        if step.value != value:
+            return f"no remedy writes {step.value[:80]!r}"
+        why = why_not_live(host) or why_not_led(host, f"{step.target}/{id}") or why_other_keys(before, ())
+        if why or not host.path(step.target).exists():  # all are gone after a boot with the other version
+            return why
+        found = find_hierarchy(host, "memory").value
+        is_one = found and found.version == version and step.target.startswith(f"{found.mount}/")
+        return "" if is_one else f"{step.target[:80]!r} is not a memory cgroup of v{version}"
+
+    return _action(id, do, lambda host, _step: still_falling(host), why_not_ours)
+
+
+def cgroup_of(host: Host, folder: str) -> str:
+    """A folder of the memory hierarchy as the kernel calls the cgroup."""
+    hierarchy = find_hierarchy(host, "memory").value
+    return folder.removeprefix(hierarchy.mount) if hierarchy else folder
+
+
+def _action(id: str, do: Callable[[Host, Step], str], amiss: Amiss, why_not_ours: WhyNotOurs) -> Action:
+    return Action(id, nothing_to_look_at, do, amiss, nothing_to_take_back, always_back, why_not_ours)
+
+
+def _purge(host: Host, step: Step, let_go: LetGo, why_not: WhyNot, cgroup: str) -> str:
+    if (zombies := count_zombies(host)) <= noise_floor(host):
+        return f"not needed: {zombies} zombies are left"
+    if why := why_not(host, step, zombies):
+        return f"not done, since {why}; {what_is_left(host, cgroup)}"
+    settled = purge_in_rounds(
+        host, lambda: let_go(host, step), lambda: bool(why_not(host, step, count_zombies(host)))
+    )
+    return report(host, settled, cgroup)

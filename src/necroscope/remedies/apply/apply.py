@@ -1,0 +1,123 @@
+"""Carry out a plan as a transaction: an undo record first, every step checked, stop at the first failure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from necroscope.errors import NecroscopeError, RefusedError, StoreError
+from necroscope.model.fix import Fix, FixState, StepState
+from necroscope.model.plan import Plan
+from necroscope.remedies.apply.audit_log import LogLine, add_to_log
+from necroscope.remedies.apply.begin import CONTINUE, begun_alone, reopened
+from necroscope.remedies.apply.executor import (
+    Site,
+    Transaction,
+    action_of,
+    sentence_of,
+    transaction,
+)
+from necroscope.remedies.apply.fixes import create_fix, plan_checksum
+from necroscope.remedies.apply.journal import Entry, Happening
+from necroscope.remedies.apply.record_check import why_foreign
+from necroscope.remedies.apply.recovery_hints import ways_out
+from necroscope.remedies.apply.resume import refuse_vital, vital_in_the_rest
+from necroscope.remedies.apply.writable import refuse_not_writable
+from necroscope.remedies.plan.plan_check import refuse_if_changed
+from necroscope.sources.host import Host
+
+ENDED = (FixState.APPLIED, FixState.UNDONE, FixState.UNDONE_IN_PART)
+
+
+def apply(
+    plan: Plan, site: Site, *, even_vital: bool = False, prepare: Callable[[], None] | None = None
+) -> Fix:
+    """Carry out a plan, and return its record, which is not APPLIED where Ctrl-C ended it in the middle.
+
+    `prepare` runs when all is known to be well, while others are kept out: it measures, and may take its
+    time. Raises RefusedError and StoreError with nothing changed, ChangeError where a step failed.
+    """
+    with begun_alone(site, tuple(map(str, plan.treatments))):
+        checked = _refuse_now(plan, site.host, even_vital=even_vital)
+        if prepare:
+            prepare()
+            checked = _refuse_now(plan, site.host, even_vital=even_vital)
+        with transaction(_begin(checked, site), site) as work:
+            return _carry_out(work)
+
+
+def refuse_early(site: Site, asked: str) -> None:
+    """Say what keeps any plan from being carried out, before a look that takes its time."""
+    with begun_alone(site, (asked,)):
+        pass
+
+
+def continue_fix(id: str, site: Site, *, even_vital: bool = False) -> Fix:
+    """Do what is left of a fix that failed or ended in the middle.
+
+    The host may have changed since: what is vital is asked anew, and what an undo needs is recorded anew.
+    """
+    with reopened(id, site, CONTINUE) as fix:
+        if fix.state is FixState.UNDOING:
+            raise RefusedError(f"the undo of {id} ended in the middle", hint=ways_out(fix, site.store))
+        if fix.state in ENDED:
+            raise RefusedError(f"nothing of {id} is left to do: it is {fix.state.value}")
+        refuse_vital(vital_in_the_rest(fix, site.host), even_vital=even_vital)
+        refuse_not_writable(fix.plan, site.host)
+        with transaction(fix, site) as work:
+            work.note(Happening.CONTINUED)
+            return _carry_out(work, again=True)
+
+
+def _refuse_now(plan: Plan, host: Host, *, even_vital: bool) -> Plan:
+    """The plan as it is made now. What the file says about vital units is not asked: it may be old."""
+    now = refuse_if_changed(plan, host)
+    if not now.steps:
+        what = "there is nothing that we may do" if now.by_hand else "there is nothing to do"
+        raise RefusedError(what, hint="the plan says what is left to people" if now.by_hand else "")
+    refuse_vital(now.vital, even_vital=even_vital)
+    refuse_not_writable(now, host)
+    return now
+
+
+def _begin(plan: Plan, site: Site) -> Fix:
+    """A fix whose state before is on disk, and of which nothing is done yet."""
+    try:
+        before = tuple(dict(action_of(step).look(site.host, step)) for step in plan.steps)
+    except (OSError, NecroscopeError) as error:
+        what = f"the state before cannot be recorded: {sentence_of(error)}"
+        raise RefusedError(what, hint="nothing was changed") from error
+    if why := why_foreign(plan.treatments, plan.steps, before, site.host):
+        hint = "change what is there by hand first; nothing was changed"
+        raise RefusedError(f"an undo would not put back what is there now: {why}", hint=hint)
+    begun = Entry(
+        Happening.BEGUN, time.time_ns(), str(site.who), before=before, plan_sha256=plan_checksum(plan)
+    )
+    try:
+        # The log first: one that cannot be written is found before anything is on record as begun.
+        line = LogLine(Happening.BEGUN.value, host=plan.host, treatments=tuple(map(str, plan.treatments)))
+        add_to_log(site.store, site.who, begun.at_ns, line)
+        return create_fix(site.store, plan, begun)
+    except OSError as error:
+        hint = "no undo record, no fix: --store names a folder that can be written; nothing was changed"
+        raise StoreError(f"the record cannot be written: {sentence_of(error)}", hint=hint) from error
+
+
+def _carry_out(work: Transaction, *, again: bool = False) -> Fix:
+    """Do the steps that are not done, and look at all of them once more in the end.
+
+    A step that was begun is done again in any case: its effect may be there, and systemd not know of it.
+    """
+    try:
+        for number, progress in enumerate(work.fix.progress, start=1):
+            if progress.state is StepState.DONE:
+                continue
+            if again:
+                work.look_again(number)
+            work.do(number)
+        for number in range(1, len(work.fix.progress) + 1):
+            work.check(number)
+        work.note(Happening.APPLIED)
+    except KeyboardInterrupt:
+        work.note(Happening.INTERRUPTED)  # unfinished, in a step or between two
+    return work.fix

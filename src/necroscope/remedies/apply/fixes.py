@@ -1,0 +1,146 @@
+"""Fixes on disk: `<store>-fixes/<UTC time>-<remedy>/`, each with its plan and its journal.
+
+A fix gets its name when its plan and the state before it are on disk, which is before its first step: what
+has no name has changed nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from necroscope.errors import CannotLookError, NecroscopeError, PlanError, StoreError, UsageError
+from necroscope.model.fix import Fix
+from necroscope.model.plan import Plan
+from necroscope.remedies.apply.fixes_folder import RecordFolder, fixes_folder, opened_fixes
+from necroscope.remedies.apply.history import fix_from
+from necroscope.remedies.apply.journal import JOURNAL, Entry, Happening, entry_line, read_entries
+from necroscope.remedies.plan.plan_document import LARGEST_FILE_BYTES, parse_plan, plan_text
+
+PLAN = "plan.json"
+MAKING = ".making-"
+MOST_OF_ONE_SECOND = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedFix:
+    """A fix whose record cannot be read, and the error that says why."""
+
+    folder: Path
+    error: NecroscopeError
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """All fixes of a store, the oldest first."""
+
+    fixes: tuple[Fix, ...] = ()
+    damaged: tuple[DamagedFix, ...] = ()
+
+
+def read_fixes(store: Path) -> Fixes:
+    """All fixes. Raises CannotLookError if this user may not read them, StoreError if others could write."""
+    try:
+        with opened_fixes(store) as folder:
+            return _read_all(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return Fixes()
+    except PermissionError as error:
+        what = f"not permitted to read {fixes_folder(store)}"
+        raise CannotLookError(what, hint="run it as its owner: as root") from error
+    except OSError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from error
+
+
+def _read_all(folder: RecordFolder) -> Fixes:
+    fixes, damaged = [], []
+    for name in folder.folders():
+        if name.startswith("."):
+            continue
+        try:
+            fixes.append(read_fix(folder, name))
+        except StoreError as error:
+            damaged.append(DamagedFix(folder.path / name, error))
+    return Fixes(tuple(sorted(fixes, key=lambda fix: (fix.begun_ns, fix.id))), tuple(damaged))
+
+
+def find_fix(store: Path, id: str) -> Fix:
+    """One fix by its id. Raises UsageError where there is none, StoreError where it is damaged."""
+    known = read_fixes(store)
+    for fix in known.fixes:
+        if fix.id == id:
+            return fix
+    for damaged in known.damaged:
+        if damaged.folder.name == id:
+            raise damaged.error
+    near = difflib.get_close_matches(id, [fix.id for fix in known.fixes], n=1, cutoff=0.7)
+    hint = f"did you mean {near[0]}?" if near else "`necroscope fix --list` shows what there is"
+    raise UsageError(f"there is no fix '{id}' in {store}", hint=hint)
+
+
+def read_fix(fixes: RecordFolder, id: str) -> Fix:
+    """A fix from its folder. Raises StoreError, which names the file."""
+    place = fixes.path / id
+    try:
+        with fixes.inside(id) as folder:
+            data = folder.read(PLAN, LARGEST_FILE_BYTES)
+            entries = read_entries(folder)
+        if not entries or entries[0].kind is not Happening.BEGUN:
+            raise StoreError(f"{place / JOURNAL} does not begin with the state before the fix")
+        if sha256(data).hexdigest() != entries[0].plan_sha256:
+            raise StoreError(f"{place / PLAN} is not the plan that was carried out")
+        return fix_from(id, parse_plan(data), entries)
+    except OSError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from error
+    except (PlanError, ValueError, KeyError, TypeError, IndexError) as error:
+        hint = "another version of necroscope may have made it"
+        raise StoreError(f"{place}: {error}", hint=hint) from error
+
+
+def create_fix(store: Path, plan: Plan, begun: Entry) -> Fix:
+    """A new fix, with its plan and its first entry on disk. Raises OSError, StoreError."""
+    with opened_fixes(store) as fixes:
+        _remove_unnamed(fixes)
+        making = fixes.make(MAKING)
+        try:
+            with fixes.inside(making) as folder:
+                folder.create(PLAN, plan_text(plan).encode())
+                folder.create(JOURNAL, entry_line(begun))
+                folder.sync()
+            fix = read_fix(fixes, making)  # one that cannot be read would hold up all others
+            id = _free_name(fixes, plan, begun.at_ns)
+            fixes.rename(making, id)
+            fixes.sync()
+        finally:
+            fixes.remove(making)
+    return replace(fix, id=id)
+
+
+def plan_checksum(plan: Plan) -> str:
+    """What the first entry of a journal says of the plan beside it."""
+    return sha256(plan_text(plan).encode()).hexdigest()
+
+
+def _remove_unnamed(fixes: RecordFolder) -> None:
+    """Remove what a crash left of fixes that had not begun. Only for whoever holds the lock."""
+    for name in fixes.folders():
+        if name.startswith(MAKING):
+            fixes.remove(name)
+
+
+def _free_name(fixes: RecordFolder, plan: Plan, begun_ns: int) -> str:
+    for name in _names(plan, begun_ns):
+        if not fixes.has(name):
+            return name
+    raise StoreError(f"{fixes.path}: too many fixes of one second")
+
+
+def _names(plan: Plan, begun_ns: int) -> Iterator[str]:
+    """The ids that a fix which begins then may have, the best first."""
+    remedy = plan.treatments[0].remedy if plan.treatments else "nothing"
+    start = f"{datetime.fromtimestamp(begun_ns // 10**9, UTC):%Y%m%dT%H%M%SZ}-{remedy}"
+    return (f"{start}-{number}" if number > 1 else start for number in range(1, MOST_OF_ONE_SECOND))

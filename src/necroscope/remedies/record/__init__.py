@@ -1,1 +1,0 @@
-"""What is on disk about a fix."""

@@ -1,1 +1,0 @@
-"""What remedies of units share."""

@@ -1,0 +1,117 @@
+"""What a recorder wrote is read back, also from what is left of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+
+from necroscope.model.event import Event
+from necroscope.model.reading import Absence, Reading
+from necroscope.sources.cores import CORES
+from necroscope.sources.interrupts import INTERRUPTS
+from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine
+from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.sources.units import UNITS
+from necroscope.store.clock import Anchor
+from necroscope.store.frames import frame
+from necroscope.store.journal import (
+    End,
+    anchor_frame,
+    clip_frame,
+    end_frame,
+    event_frame,
+    last_moment_ns,
+    moment_frame,
+    read_journal,
+)
+from necroscope.store.segment import Moment
+from tests.segments import BEGIN_NS, core_seconds
+from tests.stored import event_of, moment_of, seconds_of
+
+LOG = KernelLog((LogLine(BEGIN_NS, "größe \udcff \x00", 0, 7),), 1, "/dev/kmsg")
+MOMENT = moment_of(
+    0,
+    {
+        CORES: core_seconds(["idle"])[0],
+        NIC_QUEUES: (),
+        KERNEL_LOG: LOG,
+        UNITS: Reading(absence=Absence.NOT_PERMITTED, detail="run/systemd/private: Permission denied"),
+    },
+)
+EVENT = Event("nic-reset", BEGIN_NS, "rule", "line", 9, True, "stall", "eth0", queue=5, stall_seconds=5.18)
+ANCHOR = Anchor(1, 2, 3, 4, 5, synchronised=False)
+
+
+def test_everything_comes_back() -> None:
+    end = End(BEGIN_NS + 5, "full")
+    frames = [
+        moment_frame(MOMENT),
+        anchor_frame(ANCHOR),
+        event_frame(EVENT),
+        clip_frame("begin", 10),
+        clip_frame("end", 20),
+        end_frame(end),
+    ]
+    journal = read_journal(b"".join(frames))
+    assert journal.moments == [MOMENT]
+    assert journal.anchors == [ANCHOR]
+    assert journal.events == [EVENT]
+    assert (journal.clip_begin_ns, journal.clip_end_ns, journal.end) == (10, 20, end)
+
+
+def test_a_journal_without_an_end_has_none() -> None:
+    journal = read_journal(moment_frame(MOMENT) + end_frame(End(1, "full"))[:-1])
+    assert journal.moments and journal.end is None
+    assert read_journal(b"").moments == []
+
+
+def test_the_last_moment_is_found_without_reading_all() -> None:
+    moments = seconds_of(["idle"] * 3)
+    data = b"".join(map(moment_frame, moments))
+    assert last_moment_ns(data) == moments[-1].time_ns
+    assert last_moment_ns(data + event_frame(EVENT) + anchor_frame(ANCHOR)) == moments[-1].time_ns
+    assert last_moment_ns(data[:-1]) == moments[-2].time_ns
+    assert last_moment_ns(event_frame(EVENT)) is None
+
+
+def _changed(kind: str, content: object) -> bytes:
+    return frame(json.dumps([kind, content]).encode())
+
+
+def test_what_only_a_newer_version_knows_is_left_out() -> None:
+    data = b"".join(
+        [
+            _changed("weather", "fine"),
+            _changed("event", {**asdict(EVENT), "colour": "red"}),
+            _changed("anchor", {**asdict(ANCHOR), "tai_ns": 5}),
+            _changed("end", {"time_ns": 1, "why": "full", "by": "somebody"}),
+            _changed("moment", [5, {"smell": [[1]], "nic-queues": [[], [], []]}, {"nic-queues": 1}]),
+        ]
+    )
+    journal = read_journal(data)
+    assert (journal.events, journal.anchors, journal.end) == ([EVENT], [ANCHOR], End(1, "full"))
+    assert journal.moments == [Moment(5, {"nic-queues": Reading(())}, {"nic-queues": 1})]
+
+
+def test_an_event_of_an_older_version_has_the_defaults() -> None:
+    content = asdict(EVENT)
+    del content["unit"], content["seconds"]
+    assert read_journal(_changed("event", content)).events == [replace(EVENT, unit="", seconds=None)]
+
+
+def test_a_reading_with_other_columns_is_absent_and_not_mistaken() -> None:
+    readings = {
+        CORES.id: [[[0, 1, 2]]],  # a flat table
+        KERNEL_LOG.id: [[[0, "way", False, "one more"]], []],  # one with tables beside it
+        INTERRUPTS.id: [[[1, "eth0"]]],  # without one of its tables
+        NIC_QUEUES.id: [[], [], []],
+    }
+    (moment,) = read_journal(_changed("moment", [5, readings, {}])).moments
+    broken = {name for name, reading in moment.readings.items() if reading.absence is Absence.BROKEN}
+    assert broken == {CORES.id, KERNEL_LOG.id, INTERRUPTS.id}
+    assert "another version" in moment.readings[CORES.id].reason
+
+
+def test_events_are_read_in_the_order_they_were_told() -> None:
+    told = [event_of("oom-kill", 3), event_of("oom-kill", 1), event_of("oom-kill", 2)]
+    assert read_journal(b"".join(map(event_frame, told))).events == told
