@@ -156,7 +156,7 @@ class Container:
         leaders = find_cgroups(self.leader)
         namespaces: tuple[str, ...] = ("--all", "--")
         if self.whole_machine:
-            see = ("unshare", "--mount", "sh", "-c", SEE_MACHINE, "sh")
+            see = ("unshare", "--mount", "sh", "-c", SEE_MACHINE, str(self.leader))
             namespaces = ("--mount", "--uts", "--ipc", "--net", "--", *see)
         enter = ("nsenter", f"--target={self.leader}", *namespaces)
         return tuple(in_cgroups([leaders[key] for key in self._cgroups], enter))

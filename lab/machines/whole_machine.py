@@ -21,8 +21,10 @@ mount -n --rbind /run/cgroup /sys/fs/cgroup
 WHOLE_MACHINE = {"SYSTEMD_NSPAWN_USE_CGNS": "0", "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "1"}
 
 # The kernel's events name processes as the host does: whoever is to follow them needs the host's /proc.
-# systemd's private socket, which systemctl prefers, refuses processes whose number it cannot see.
+# systemd's private socket, which systemctl prefers, refuses processes whose number it cannot see. Takes the
+# number of the container's systemd, which is shown where that of the host would be among the cgroups.
 SEE_MACHINE = """mount -n -t proc lab /proc
+mount -n --bind "/proc/$0/cgroup" /proc/1/cgroup
 mount -n -t tracefs lab /sys/kernel/tracing
 SYSTEMCTL_FORCE_BUS=1 exec "$@"
 """

@@ -35,8 +35,11 @@ FAULT_SECONDS = 6.0
 LINE_AFTER_SECONDS = 5.3  # a driver complains after five
 AFTERWARDS_SECONDS = 6.0
 
-# A /run of its own, in a mount namespace of its own, with the doors of the container's systemd in it.
-SEE_SYSTEMD = 'mount -n -t tmpfs lab /run && ln -s "$0"/dbus "$0"/systemd /run/ && exec "$@"'
+# A /run of its own, in a mount namespace of its own, with the doors of the container's systemd in it. That is
+# also shown where the host's would be among the cgroups.
+SEE_SYSTEMD = """mount -n -t tmpfs lab /run && mount -n --bind "/proc/$0/cgroup" /proc/1/cgroup || exit
+ln -s "/proc/$0/root/run/dbus" "/proc/$0/root/run/systemd" /run/ && exec "$@"
+"""
 
 Fault = Callable[[], AbstractContextManager[object]]
 
@@ -75,7 +78,7 @@ def healthy_node() -> Container:
 
 def seeing_systemd(machine: Container) -> tuple[str, ...]:
     """What to put before a command for it to see the container's systemd as that of the host."""
-    return ("unshare", "--mount", "sh", "-c", SEE_SYSTEMD, f"/proc/{machine.leader}/root/run")
+    return ("unshare", "--mount", "sh", "-c", SEE_SYSTEMD, str(machine.leader))
 
 
 def play_incident(stage: Stage, incident: Incident) -> None:

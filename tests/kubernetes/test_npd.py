@@ -23,7 +23,7 @@ from necroscope.sources.kernel_log import LogLine
 
 DEPLOYED = Path(__file__).parents[2] / "deploy/rules"
 MATCHER = Path(__file__).with_name("npd_lines.go")
-ORDINARY = Path(__file__).parents[1] / "findings/ordinary_kernel_lines.txt"
+ORDINARY = Path(__file__).parents[1] / "signals/ordinary_kernel_lines.txt"
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     files("necroscope.signals").joinpath("rules/kernel_log.toml").read_text()
 )

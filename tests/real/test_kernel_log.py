@@ -15,7 +15,7 @@ from necroscope.sources.kernel_log import KERNEL_LOG
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 Doctor = Callable[..., dict[str, Any]]
-ORDINARY = Path(__file__).parents[1] / "findings/ordinary_kernel_lines.txt"
+ORDINARY = Path(__file__).parents[1] / "signals/ordinary_kernel_lines.txt"
 # Other tests write to the same log: these devices are ours.
 ENA, IGB, MLX5 = (f"necro{os.getpid()}{letter}" for letter in "abc")
 

@@ -26,7 +26,7 @@ from necroscope._native import CgroupTrace
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.hierarchies import find_hierarchy
 from necroscope.sources.host import Host, absence_of, whole_lines
-from necroscope.sources.processes import parse_unit, unit_in_path
+from necroscope.sources.process_units import find_top, parse_unit, unit_in_path
 from necroscope.sources.source import Read, Source
 
 SETTLED_SECONDS = 3  # a cgroup that was removed takes some time to be freed; later than this it is a zombie
@@ -135,11 +135,11 @@ def open_cgroup_ledger(host: Host) -> Read[CgroupLedger]:
     if trace.value is None:
         refusal: Reading[CgroupLedger] = trace.without_value()
         return lambda: refusal
-    following, began_ns = trace.value, time.monotonic_ns()
+    following, began_ns, top = trace.value, time.monotonic_ns(), find_top(host)
 
     def read() -> Reading[CgroupLedger]:
         try:
-            return Reading(_take(following, began_ns))
+            return Reading(_take(following, began_ns, top))
         except OSError as error:
             return Reading(absence=absence_of(error), detail=str(error))
 
@@ -182,17 +182,21 @@ def _find_tracefs(host: Host) -> Reading[str]:
     return readings[TRACEFS[0]].without_value()
 
 
-def _take(trace: CgroupTrace, began_ns: int) -> CgroupLedger:
+def _take(trace: CgroupTrace, began_ns: int, top: str) -> CgroupLedger:
     settled_ns = SETTLED_SECONDS * 10**9
     counts, groups, leaks, freed = trace.take(time.monotonic_ns(), settled_ns, GROUPS_KEPT, LEAKS_KEPT)
     return CgroupLedger(
         began_ns,
         *counts,
         groups=_merged(
-            LedgerGroup(row[0], row[1], *_place(row[2]), row[3], _place(row[4])[1], *row[5:10], row[10])
+            LedgerGroup(
+                row[0], row[1], *_place(row[2], top), row[3], _place(row[4], top)[1], *row[5:10], row[10]
+            )
             for row in groups
         ),
-        leaks=tuple(Leak(*row[:6], *_place(row[6]), row[7], row[8], _place(row[9])[1]) for row in leaks),
+        leaks=tuple(
+            Leak(*row[:6], *_place(row[6], top), row[7], row[8], _place(row[9], top)[1]) for row in leaks
+        ),
         freed=tuple(freed),
     )
 
@@ -218,10 +222,11 @@ def _sum(one: LedgerGroup, other: LedgerGroup) -> LedgerGroup:
 
 
 @lru_cache(maxsize=2048)  # of which there are a thousand in the core at most
-def _place(text: str) -> tuple[str, str]:
+def _place(text: str, top: str) -> tuple[str, str]:
     """The memory cgroup and the unit of a process."""
     cgroups = Reading(text)
-    return cgroups.parsed(parse_memory_cgroup).value or "", cgroups.parsed(parse_unit).value or ""
+    unit = cgroups.parsed(lambda said: parse_unit(said, top)).value
+    return cgroups.parsed(parse_memory_cgroup).value or "", unit or ""
 
 
 CGROUP_LEDGER = Source(

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from necroscope._native import TaskScanner
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host, missing, whole_lines
+from necroscope.sources.host import Host, missing
+from necroscope.sources.process_units import find_top, unit_of
 from necroscope.sources.source import Read, Source
 
 BUSIEST_KEPT = 8  # of every core: bounds memory on a node with thousands of runnable threads
@@ -57,34 +58,16 @@ class Processes:
     ended: tuple[EndedChildren, ...] = ()
 
 
-def parse_unit(text: str) -> str:
-    """Return the systemd unit in a /proc/PID/cgroup file, as `unit_in_path` does."""
-    for line in whole_lines(text):
-        _, controllers, path = line.split(":", 2)
-        if controllers in ("", "name=systemd") and (unit := unit_in_path(path)):
-            return unit
-    return ""
-
-
-def unit_in_path(path: str) -> str:
-    """Return the unit of this machine's systemd that a cgroup belongs to; empty if there is none.
-
-    What follows it belongs to others: a user or a container can call a cgroup kubelet.service, too.
-    """
-    parts = (part for part in path.split("/") if part not in ("", "..") and not part.endswith(".slice"))
-    first = next(parts, "")
-    return first if first.endswith((".service", ".scope")) else ""
-
-
 def open_processes(host: Host) -> Read[Processes]:
     """A reader of the busiest threads; its first reading is the baseline and has none."""
     scanner = TaskScanner(host.path("/proc"))
     units: dict[tuple[int, str], str] = {}
+    top = find_top(host)
     reads = 0
 
     def unit_of_known(pid: int, comm: str) -> str:
         if (unit := units.get((pid, comm))) is None:
-            unit = units[pid, comm] = unit_of(host, pid)
+            unit = units[pid, comm] = unit_of(host, pid, top)
         return unit
 
     def read() -> Reading[Processes]:
@@ -115,11 +98,6 @@ def open_processes(host: Host) -> Read[Processes]:
 def process_ids(host: Host) -> list[int]:
     """All processes that are visible, the lowest number first; none where /proc cannot be read."""
     return sorted(int(name) for name in host.names("/proc").value or () if name.isdecimal())
-
-
-def unit_of(host: Host, pid: int) -> str:
-    """The systemd unit a process runs in; empty where unknown."""
-    return host.read(f"/proc/{pid}/cgroup").parsed(parse_unit).value or ""
 
 
 PROCESSES = Source(

@@ -34,7 +34,7 @@ from necroscope.sources.process_mappings import (
     other_processes,
     read_maps,
 )
-from necroscope.sources.processes import unit_of
+from necroscope.sources.process_units import find_top, unit_of
 from necroscope.sources.shared_segments import SharedSegment, read_shared_segments
 from necroscope.sources.tmpfs_files import files_of, tmpfs_mounts
 from necroscope.sources.zombie_parents import KINDS, ZombieParent
@@ -95,6 +95,7 @@ class _Search:
         self, host: Host, owners: PageOwners, parents: Sequence[ZombieParent], deadline: float
     ) -> None:
         self._host, self._owners, self._deadline = host, owners, deadline
+        self._top = find_top(host)
         self._parents = {parent.inode: parent for parent in parents if parent.inode}
         self._kinds = {kind for parent in parents for kind in parent.kinds}
         self._found: dict[Key, _Found] = {}
@@ -228,7 +229,7 @@ class _Search:
             return {}
 
     def _process(self, pid: int) -> HoldingProcess:
-        return HoldingProcess(pid, self._comm(pid), unit_of(self._host, pid))
+        return HoldingProcess(pid, self._comm(pid), unit_of(self._host, pid, self._top))
 
     def _comm(self, pid: int) -> str:
         return self._host.word(f"/proc/{pid}/comm")

@@ -15,8 +15,6 @@ from necroscope.model.reading import Absence
 from necroscope.sources import systemd_bus
 from necroscope.sources.host import Host
 from necroscope.sources.sockets.socket_holders import (
-    find_unit,
-    parse_places,
     read_process_units,
     read_socket_inodes,
 )
@@ -267,40 +265,6 @@ def test_hidden_processes(tree: Tree, deny: Deny) -> None:
     host = tree(MACHINE)
     deny("proc/1/stat")
     assert read_unit_sockets(host).absence is Absence.NOT_PERMITTED
-
-
-@pytest.mark.parametrize(
-    ("path", "top", "unit"),
-    [
-        ("/system.slice/ecs.service", "", "ecs.service"),
-        ("/system.slice/ecs.service/payload", "", "ecs.service"),
-        ("/user.slice/user-1000.slice/user@1000.service/app.slice/dbus.service", "", "user@1000.service"),
-        (
-            "/machine.slice/systemd-nspawn@a.service/payload/system.slice/ssh.service",
-            "",
-            "systemd-nspawn@a.service",
-        ),
-        (
-            "/machine.slice/systemd-nspawn@a.service/payload/system.slice/ssh.service",
-            "/machine.slice/systemd-nspawn@a.service/payload",
-            "ssh.service",
-        ),
-        ("/system.slice/docker-abc.scope", "", "docker-abc.scope"),
-        ("/kubepods/besteffort/pod1/abc", "", ""),
-        ("/", "", ""),
-        ("/lab-one/a.service", "/lab", "a.service"),
-        ("", "", ""),
-    ],
-)
-def test_the_unit_of_a_control_group(path: str, top: str, unit: str) -> None:
-    assert find_unit(path, top) == unit
-
-
-def test_the_hierarchies_of_units() -> None:
-    text = "9:name=systemd:/a.service\n4:memory:/b.service\n2:cpu,cpuacct:/c.service\n0::/d.service\n"
-    assert list(parse_places(text)) == ["/a.service", "/d.service"]
-    with pytest.raises(ValueError):
-        list(parse_places("9:name=systemd:/a.serv"))
 
 
 def test_a_broken_cgroup_file_is_of_no_unit(tree: Tree) -> None:

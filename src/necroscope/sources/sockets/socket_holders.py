@@ -13,28 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.host import Host, missing, whole_lines
+from necroscope.sources.host import Host, missing
+from necroscope.sources.process_units import find_top, unit_of
 
-OF_UNITS = ("", "name=systemd")  # the hierarchies that systemd keeps units in
-KINDS = (".service", ".scope", ".socket", ".mount", ".swap")
 GONE = (FileNotFoundError, ProcessLookupError)
-
-
-def parse_places(text: str) -> Iterator[str]:
-    """The paths in a /proc/PID/cgroup file that systemd made."""
-    for line in whole_lines(text):
-        _, controllers, path = line.split(":", 2)
-        if controllers in OF_UNITS:
-            yield path
-
-
-def find_unit(path: str, top: str) -> str:
-    """The unit that a control group is of, for the systemd that has `top`.
-
-    It is the outermost: what is below belongs to a user's own systemd, or to one in a container.
-    """
-    inner = path.removeprefix(top) if top and path.startswith(f"{top}/") else path
-    return next((part for part in inner.split("/") if part.endswith(KINDS)), "")
 
 
 def read_process_units(host: Host) -> Reading[dict[int, str]]:
@@ -42,25 +24,13 @@ def read_process_units(host: Host) -> Reading[dict[int, str]]:
     names = host.names("/proc")
     if names.value is None:
         return names.without_value()
-    places = {int(name): _places(host, name) for name in names.value if name.isdecimal()}
-    if not places:
+    top = find_top(host)
+    units = {int(name): unit_of(host, int(name), top) for name in names.value if name.isdecimal()}
+    if not units:
         return Reading(absence=Absence.NOT_SUPPORTED, detail="no process is visible in /proc")
     if not host.shows_all_processes():
         return Reading(absence=Absence.NOT_PERMITTED, detail="/proc hides other users' processes")
-    # Seen from outside of a container, its systemd has its place below others.
-    tops = [place.removesuffix("/init.scope") for place in places.get(1, ()) if place.endswith("/init.scope")]
-    top = tops[0] if tops else ""
-    return Reading(
-        {
-            pid: next(filter(None, (find_unit(path, top) for path in paths)), "")
-            for pid, paths in places.items()
-        }
-    )
-
-
-def _places(host: Host, pid: str) -> tuple[str, ...]:
-    text = host.read(f"/proc/{pid}/cgroup", errors="replace")
-    return text.parsed(lambda said: tuple(parse_places(said))).value or ()
+    return Reading(units)
 
 
 def read_network_namespace(host: Host, pid: int) -> Reading[str]:
