@@ -19,6 +19,8 @@ from necroscope import _native
 from necroscope.profiles.idle import idle_rule
 from tests.profiles import captures
 
+MANY = 20  # samples of hundreds that a CPU has: other tests may run on it at the same time
+
 
 @pytest.fixture(autouse=True)
 def perf() -> None:
@@ -79,7 +81,7 @@ def test_a_program_pinned_to_one_core(tmp_path: Path) -> None:
         time.sleep(0.2)
         profile = recorded(tmp_path, 2, "-F", "499")
     there = captures.folded(profile, cpus=[1], idle=False)
-    assert by_comm(there)["dd"] > 100
+    assert by_comm(there)["dd"] > MANY
     functions = {label for stack, _ in there if stack[0] == "dd" for label in stack}
     assert functions & {"read_zero", "read_iter_zero", "rep_stos_alternative", "clear_user_rep_good"}, (
         functions
@@ -93,7 +95,7 @@ def test_a_program_pinned_to_one_core(tmp_path: Path) -> None:
         10**9,
     )
     sums = [sum(cells[column * rows + row] for column in range(columns)) for row in range(rows)]
-    assert sums[1] > 100
+    assert sums[1] > MANY
     assert sum(sums) == sums[1]
 
 
@@ -181,7 +183,7 @@ def test_a_library_loaded_during_the_capture(tmp_path: Path) -> None:
     found = sum(
         count for stack, count in captures.folded(profile, idle=False) if stack[-1] == "late_function"
     )
-    assert found > 50
+    assert found > MANY
 
 
 JIT = """
@@ -209,7 +211,7 @@ def test_code_made_at_run_time(tmp_path: Path, early: bool) -> None:
             Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)
     rows = captures.folded(profile, idle=False)
     found = sum(count for stack, count in rows if stack[-1] == "py::made at run time:/x.py")
-    assert found > 50, [row for row in rows if row[0][0].startswith("python")][:5]
+    assert found > MANY, [row for row in rows if row[0][0].startswith("python")][:5]
 
 
 def newer_pythons() -> list[str]:
@@ -253,4 +255,4 @@ def test_the_perf_trampoline_of_python(tmp_path: Path) -> None:
         path.unlink()
     rows = captures.folded(profile, idle=False)
     found = sum(count for stack, count in rows if any("busy_python_function" in label for label in stack))
-    assert found > 50
+    assert found > MANY

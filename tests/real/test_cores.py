@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -32,6 +32,12 @@ def keep_busy(
     return thread
 
 
+def cores_of(finding: Mapping[str, Any]) -> list[str]:
+    """Return the CPUs that a finding is about; work of somebody else may fill the other one, too."""
+    facts = evidence(finding)
+    return str(facts.get("cores", facts.get("core"))).split(",")
+
+
 @pytest.mark.parametrize("core", [0, 1])
 def test_four_seconds_in_the_kernel_name_the_core_and_the_share(doctor: Doctor, core: int) -> None:
     hog = keep_busy(kernel_hog, core, 4)
@@ -50,7 +56,7 @@ def test_a_user_space_loop_is_reported_as_what_it_is(doctor: Doctor) -> None:
     hog = keep_busy(user_hog, 1, 5)
     body = doctor("-d", "6s")
     hog.join()
-    (finding,) = [f for f in findings(body, "core-saturated") if evidence(f)["core"] == 1]
+    (finding,) = [f for f in findings(body, "core-saturated") if "1" in cores_of(f)]
     assert finding["severity"] == "info"
     assert "user-space" in finding["summary"]
     assert evidence(finding)["user share"] > 0.9
