@@ -54,6 +54,7 @@ REAL_FILES = {
     "tests/security/test_sealing_child.py",
     "tests/security/test_symbol_files.py",
     "tests/security/test_unprivileged_fixes.py",
+    "tests/security/test_zombie_search.py",
     "tests/sources/test_page_owners.py",
     "tests/sources/test_zombie_holders.py",
     "tests/web/test_live.py",
@@ -86,6 +87,7 @@ ZOMBIES = {
     "tests/real/test_zombies.py",
     "tests/real/test_zombies_verb.py",
     "tests/remedies/test_purge_zombies.py",
+    "tests/security/test_zombie_search.py",
     "tests/sources/test_page_owners.py",
     "tests/sources/test_zombie_holders.py",
 }

@@ -10,13 +10,16 @@ import fcntl
 import json
 import os
 import stat
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from necroscope.agent.heartbeat import Heartbeat
 from necroscope.errors import StoreError, UntrustedFolderError
+from necroscope.exporter.textfile import Textfile
 from necroscope.fleet.ship.spool import Spool
 from necroscope.kubernetes.kept_reports import KeptReports
 from necroscope.sources.plain_files import read_plain
@@ -150,3 +153,31 @@ def test_a_boot_that_would_lead_out_of_the_folder(tmp_path: Path, boot_id: objec
     (folder / DESCRIPTION).write_text(json.dumps(document))
     with pytest.raises(StoreError):
         read_segment(folder)
+
+
+@as_root
+def test_the_owner_of_a_folder_of_metrics_cannot_lead_root_to_another_folder(tmp_path: Path) -> None:
+    """They swap a folder above the file for a link, after the recorder has begun to write it."""
+    tmp_path.chmod(0o755)
+    theirs, target = tmp_path / "theirs", tmp_path / "target"
+    (theirs / "folder").mkdir(parents=True)
+    target.mkdir(mode=0o700)
+    (target / "n.prom").write_text("of root")
+    for path in (theirs, theirs / "folder"):
+        os.chown(path, NOBODY, NOBODY)
+    textfile = Textfile(theirs / "folder/n.prom", lambda: "metrics", every_seconds=0.01)
+    beat = Heartbeat(theirs / "folder/n.beat")
+    (theirs / "folder").rename(theirs / "away")
+    (theirs / "folder").symlink_to(target)
+    os.chown(theirs / "folder", NOBODY, NOBODY, follow_symlinks=False)
+    beat.beat()
+    deadline = time.monotonic() + 10
+    while not textfile.error:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    textfile.close()
+    assert [(path.name, path.read_text()) for path in target.iterdir()] == [("n.prom", "of root")]
+    with pytest.raises(UntrustedFolderError, match="nobody"):
+        Heartbeat(theirs / "folder/n.beat")
+    with pytest.raises(UntrustedFolderError, match="nobody"):
+        Textfile(theirs / "folder/n.prom", lambda: "metrics")

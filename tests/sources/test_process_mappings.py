@@ -52,7 +52,9 @@ def test_the_others_are_all_but_ourselves() -> None:
 def test_a_file_without_a_name_is_found_by_who_has_it_open() -> None:
     descriptor = os.memfd_create("found-by-test")
     try:
-        (link,) = [link for name, link in deleted_files(Host(), os.getpid()) if "found-by-test" in name]
+        (link,) = [
+            file[1] for file in deleted_files(Host(), os.getpid()) if file and "found-by-test" in file[0]
+        ]
         assert Path(link).stat().st_ino == os.fstat(descriptor).st_ino
     finally:
         os.close(descriptor)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,10 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
 def test_every_tmpfs_is_told_once_and_rather_where_all_of_it_is() -> None:
-    assert parse_tmpfs_mounts(MOUNTS) == {os.makedev(0, 25): "/dev/shm x", os.makedev(0, 6): "/dev"}
+    assert parse_tmpfs_mounts(MOUNTS.splitlines()) == {
+        os.makedev(0, 25): "/dev/shm x",
+        os.makedev(0, 6): "/dev",
+    }
 
 
 def names(folder: Path) -> list[str]:
@@ -57,7 +61,12 @@ def test_a_tmpfs_that_only_another_mount_namespace_has_is_reached() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if not process.stdout or process.stdout.readline() != "ready\n":
             pytest.skip("no tmpfs can be mounted here")
-        found = [file[0] for mount in tmpfs_mounts(Host()) for file in files_of(mount) if file]
+        found = [
+            file[0]
+            for mount in tmpfs_mounts(Host(), time.monotonic() + 60)
+            for file in files_of(mount)
+            if file
+        ]
         process.communicate("\n")
     assert any(name.endswith("/root/mnt/inside") and name.startswith("/proc/") for name in found)
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from necroscope.errors import UsageError
+from necroscope.store.trusted_folder import open_folder_of
 
 MODE = 0o644  # a probe may run as another user; there is nothing in it
 
@@ -19,12 +20,16 @@ class Heartbeat:
     """Touch a file with every beat; without one, do nothing. Raises UsageError if it cannot be made."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        self._descriptor = -1
         if path is None:
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         try:
-            os.close(os.open(path, flags, MODE))
+            folder = open_folder_of(path)
+            try:
+                self._descriptor = os.open(path.name, flags, MODE, dir_fd=folder)
+            finally:
+                os.close(folder)
         except OSError as error:
             hint = "--heartbeat names a file in a folder that the recorder may write to, on a tmpfs"
             raise UsageError(f"cannot write {path}: {error.strerror}", hint=hint) from error
@@ -32,6 +37,6 @@ class Heartbeat:
 
     def beat(self) -> None:
         """Say that the recorder has just read the node."""
-        if self._path:
+        if self._descriptor >= 0:
             with suppress(OSError):  # the probe will notice; that is no reason to stop
-                os.utime(self._path, follow_symlinks=False)
+                os.utime(self._descriptor)

@@ -7,12 +7,15 @@ that is killed leaves it, and its age is in `node_textfile_mtime_seconds`.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from necroscope.errors import UntrustedFolderError
 from necroscope.store.durable import write_durably
+from necroscope.store.trusted_folder import open_folder_of
 
 EVERY_SECONDS = 15.0
 FIRST_SECONDS = 2.0  # after the start, when there is hardly anything to say
@@ -21,7 +24,10 @@ MODE = 0o644  # node_exporter has a user of its own
 
 
 class Textfile:
-    """Written at once, soon again, and then every so often. OSError where it cannot be at the start."""
+    """Written at once, soon again, and then every so often.
+
+    Raises OSError if it cannot be written at the start, UntrustedFolderError if others could lead it away.
+    """
 
     def __init__(self, path: Path, render: Callable[[], str], every_seconds: float = EVERY_SECONDS) -> None:
         self.error = ""  # why it cannot be written now
@@ -47,9 +53,21 @@ class Textfile:
                 self.error = ""
             except OSError as error:
                 self.error = f"{self._path}: {error.strerror}"
-        with suppress(OSError):
-            self._path.unlink()
+            except UntrustedFolderError as error:
+                self.error = str(error)
+        with suppress(OSError, UntrustedFolderError), self._folder() as folder:
+            os.unlink(self._path.name, dir_fd=folder)
 
     def _write(self) -> None:
-        # The folder may belong to node_exporter's user. The collector reads *.prom only, and a new file soon.
-        write_durably(self._path, self._render().encode(), mode=MODE, sync=False)
+        # The collector reads *.prom only, and a new file soon.
+        with self._folder() as folder:
+            content = self._render().encode()
+            write_durably(Path(self._path.name), content, mode=MODE, sync=False, dir_fd=folder)
+
+    @contextmanager
+    def _folder(self) -> Iterator[int]:
+        folder = open_folder_of(self._path)
+        try:
+            yield folder
+        finally:
+            os.close(folder)

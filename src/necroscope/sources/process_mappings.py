@@ -63,13 +63,15 @@ def read_maps(host: Host, pid: int) -> Iterator[MappedRange]:
     return parse_maps(host.read(f"/proc/{pid}/maps", errors="surrogateescape").value or "")
 
 
-def deleted_files(host: Host, pid: int) -> Iterator[tuple[str, str]]:
-    """Name, and the link to open it by, of every deleted file that a process has open."""
+def deleted_files(host: Host, pid: int) -> Iterator[tuple[str, str] | None]:
+    """Yield the name of every deleted file that a process has open, and the link to open it by.
+
+    None for every other file, which may be a million: whoever has no more time can stop there, too.
+    """
     folder = host.path("/proc") / str(pid) / "fd"
-    with suppress(OSError):
-        for number in os.listdir(folder):  # noqa: PTH208 - the price of a Path
+    with suppress(OSError), os.scandir(folder) as files:
+        for file in files:
             with suppress(OSError):
-                link = f"{folder}/{number}"
-                name = os.readlink(link)  # noqa: PTH115
-                if name.endswith(DELETED) and name.startswith("/"):
-                    yield name, link
+                name = os.readlink(file.path)  # noqa: PTH115 - the price of a Path
+                is_deleted = name.endswith(DELETED) and name.startswith("/")
+                yield (name, file.path) if is_deleted else None

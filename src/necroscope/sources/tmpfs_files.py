@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from necroscope.sources.host import Host
 from necroscope.sources.processes import process_ids
 
 KINDS = ("tmpfs", "devtmpfs")
+MAX_MOUNTINFO_CHARACTERS = 4 << 20  # of one namespace: 40,000 usual mounts; any user can make 100,000
 QUIETLY = os.O_RDONLY | os.O_NOATIME | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -33,10 +35,10 @@ class TmpfsMount:
     name: str  # for people on that machine
 
 
-def parse_tmpfs_mounts(text: str) -> dict[int, str]:
+def parse_tmpfs_mounts(lines: Iterable[str]) -> dict[int, str]:
     """Mount point by device, of every tmpfs in a mountinfo file; rather where all of it is mounted."""
     found: dict[int, tuple[bool, str]] = {}
-    for line in text.splitlines():
+    for line in lines:
         before, _, after = line.partition(" - ")
         fields = before.split(" ")
         if after.split(" ")[0] not in KINDS or len(fields) < 5:
@@ -49,20 +51,23 @@ def parse_tmpfs_mounts(text: str) -> dict[int, str]:
     return {device: mount for device, (_, mount) in found.items()}
 
 
-def tmpfs_mounts(host: Host) -> Iterator[TmpfsMount]:
-    """Every tmpfs once: those of the machine itself, then those of other mount namespaces."""
+def tmpfs_mounts(host: Host, until: float) -> Iterator[TmpfsMount]:
+    """Yield every tmpfs once, until a time: those of the machine itself, then those of other namespaces."""
     own = "self" if host.is_own else "1"
     seen: set[int] = set()
     namespaces: set[str] = set()
     for process in [own, *map(str, process_ids(host))]:
+        if time.monotonic() > until:
+            return
         folder = host.path("/proc") / process
         with suppress(OSError, ValueError):
             namespace = os.readlink(folder / "ns/mnt")  # noqa: PTH115 - the price of a Path
             if namespace in namespaces:
                 continue
             namespaces.add(namespace)
-            text = (folder / "mountinfo").read_text(errors="surrogateescape")
-            for device, mount in parse_tmpfs_mounts(text).items():
+            with (folder / "mountinfo").open(errors="surrogateescape") as file:
+                lines = file.readlines(MAX_MOUNTINFO_CHARACTERS)
+            for device, mount in parse_tmpfs_mounts(lines).items():
                 if device not in seen:
                     seen.add(device)
                     yield _reached(host, "" if process == own else process, device, mount)

@@ -16,6 +16,7 @@ is attached to (they are listed, as what could be), and what is in swap.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -42,6 +43,8 @@ from necroscope.sources.zombie_parents import KINDS, ZombieParent
 MOST_SECONDS = 2.0
 MOST_PAGES = 16_384  # of one file or range: 64 MiB, enough to say whose it is
 MOST_USERS = 3  # processes that are looked at and named for one file
+MOUNTS_SHARE = 0.25  # of the time, to list every tmpfs: any user can make namespaces with many mounts
+OPEN_QUIETLY = os.O_RDONLY | os.O_NOATIME | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 PAGE_CACHE, SHARED, ANONYMOUS = KINDS
 
@@ -99,8 +102,11 @@ class _Search:
         self._parents = {parent.inode: parent for parent in parents if parent.inode}
         self._kinds = {kind for parent in parents for kind in parent.kinds}
         self._found: dict[Key, _Found] = {}
-        self._mounts = list(tmpfs_mounts(host))
+        until = time.monotonic() + (deadline - time.monotonic()) * MOUNTS_SHARE
+        self._mounts = list(tmpfs_mounts(host, until))
+        self._has_all_mounts = time.monotonic() <= until
         self._tmpfs = {mount.device for mount in self._mounts}
+        self._in_memory = self._tmpfs | {_device_without_mount()}
 
     def run(self) -> bool:
         """Whether it came to its end."""
@@ -115,7 +121,7 @@ class _Search:
                 part = waiting.pop(0)
                 if _runs_out(part, now + share_seconds):
                     parts.remove(part)
-        return not parts
+        return not parts and self._has_all_mounts
 
     def holders(self) -> Iterable[ZombieHolder]:
         """All that hold something."""
@@ -146,24 +152,31 @@ class _Search:
 
     def _look_at_deleted(self) -> Iterator[None]:
         for pid in other_processes(self._host):
-            for name, link in deleted_files(self._host, pid):
-                with suppress(OSError):
-                    self._look_at_link(pid, name, link)
+            for file in deleted_files(self._host, pid):
+                if file:
+                    with suppress(OSError):
+                        self._look_at_link(pid, *file)
                 yield
 
     def _look_at_link(self, pid: int, name: str, link: str) -> None:
-        status = os.stat(link)  # noqa: PTH116 - the price of a Path
-        if not name.startswith(NAMELESS) and status.st_dev not in self._tmpfs:
-            return
-        key = HolderKind.OPEN_FILE, status.st_dev, status.st_ino
-        known = self._found.get(key)
-        if known and pid in known.pids:
-            return
-        descriptor = os.open(link, os.O_RDONLY | os.O_NOATIME | os.O_NONBLOCK | os.O_CLOEXEC)
+        # The process chooses the name, and may put another file behind the number at any time. To open a
+        # device may already do something, so what is opened must be known to be a file in memory.
+        found = os.open(link, os.O_PATH | os.O_CLOEXEC)
         try:
-            self._keep(key, name.removesuffix(DELETED), self._file_owners(descriptor), pid)
+            status = os.fstat(found)
+            if not stat.S_ISREG(status.st_mode) or status.st_dev not in self._in_memory:
+                return
+            key = HolderKind.OPEN_FILE, status.st_dev, status.st_ino
+            known = self._found.get(key)
+            if known and pid in known.pids:
+                return
+            descriptor = os.open(f"/proc/self/fd/{found}", OPEN_QUIETLY)
+            try:
+                self._keep(key, name.removesuffix(DELETED), self._file_owners(descriptor), pid)
+            finally:
+                os.close(descriptor)
         finally:
-            os.close(descriptor)
+            os.close(found)
 
     def _look_at_mappings(self) -> Iterator[None]:
         for pid in other_processes(self._host):
@@ -233,6 +246,15 @@ class _Search:
 
     def _comm(self, pid: int) -> str:
         return self._host.word(f"/proc/{pid}/comm")
+
+
+def _device_without_mount() -> int:
+    """Return the device of shared memory without a name, which the kernel keeps on a tmpfs of its own."""
+    descriptor = os.memfd_create("necroscope")
+    try:
+        return os.fstat(descriptor).st_dev
+    finally:
+        os.close(descriptor)
 
 
 def _weight(holder: ZombieHolder) -> tuple[bool, int, str]:

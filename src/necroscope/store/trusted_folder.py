@@ -72,6 +72,17 @@ def _link_of_ours(place: Path, name: str, folder: int) -> str:
     return os.readlink(name, dir_fd=folder)
 
 
+def open_folder_of(path: Path) -> int:
+    """Open the folder of a file that another user's program reads: the folder may be that user's.
+
+    As root, raise UntrustedFolderError if anybody else could change it or the way to it, or if that user has
+    laid a link on the way. Raises OSError.
+    """
+    if os.geteuid():  # who is not root can only harm themselves
+        return os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    return open_trusted(path.parent, owners=(path.parent.stat().st_uid,))
+
+
 def open_private(
     path: Path, *, make: bool = False, root: Path = Path("/"), owners: Collection[int] = ()
 ) -> int:

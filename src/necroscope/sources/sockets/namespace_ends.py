@@ -66,11 +66,18 @@ def read_namespace_ends(host: Host, namespace: str, pids: Sequence[int]) -> Name
 
 
 def read_strays(host: Host, namespace: str, pids: Sequence[int]) -> Reading[tuple[Stray, ...]]:
-    """Only the ends of connections to listeners in other namespaces: the other tables cost more."""
+    """Only the ends of connections to listeners in other namespaces: the other tables cost more.
+
+    On a machine that runs, never from the kernel's text: a socket in that namespace may have a name with a
+    line end that goes on like the line of somebody else's socket.
+    """
     folder = _find_folder(host, pids)
     if not folder:
         return Reading(())
-    return _read_unix(host, namespace, folder)[0].parsed(lambda sockets: join_unix(sockets).strays)
+    sockets, without_peers = _read_unix(host, namespace, folder)
+    if host.is_live and without_peers:
+        return Reading(absence=Absence.NOT_PERMITTED, detail=without_peers)
+    return sockets.parsed(lambda found: join_unix(found).strays)
 
 
 def _find_folder(host: Host, pids: Sequence[int]) -> str:
@@ -80,8 +87,10 @@ def _find_folder(host: Host, pids: Sequence[int]) -> str:
 def _read_unix(host: Host, namespace: str, folder: str) -> tuple[Reading[tuple[UnixSocket, ...]], str]:
     """The UNIX sockets of a namespace, and why their peers are not known."""
     why = f"{namespace} is not our network namespace"
-    if host.is_live and namespace == os.readlink("/proc/self/ns/net"):  # noqa: PTH115 - a name, not a place
-        sockets = read_unix_sockets()
+    if host.is_live:
+        is_ours = namespace == os.readlink("/proc/self/ns/net")  # noqa: PTH115 - a name, not a place
+        inside = str(host.path(folder).parent / "ns/net")
+        sockets = read_unix_sockets("" if is_ours else inside)
         if sockets.value is not None:
             return sockets, ""
         why = sockets.reason

@@ -9,6 +9,7 @@ Costs    about 40 us per process and 6 us per open file of those that are looked
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -17,6 +18,9 @@ from necroscope.sources.host import Host, missing
 from necroscope.sources.process_units import find_top, unit_of
 
 GONE = (FileNotFoundError, ProcessLookupError)
+# Any user can have a thousand processes with a million open files each.
+MAX_SECONDS = 10.0  # for all processes
+MAX_PROCESS_SECONDS = 1.0  # for one: more than 100,000 files
 
 
 def read_process_units(host: Host) -> Reading[dict[int, str]]:
@@ -44,8 +48,8 @@ def read_network_namespace(host: Host, pid: int) -> Reading[str]:
         return missing(name, error)
 
 
-def read_socket_inodes(host: Host, pid: int) -> Reading[frozenset[int]]:
-    """The sockets that a process has open; none where it has gone."""
+def read_socket_inodes(host: Host, pid: int, until: float) -> Reading[frozenset[int]]:
+    """The sockets that a process has open; none where it has gone, an absence where the time is up."""
     name = f"/proc/{pid}/fd"
     try:
         folder = os.open(host.path(name), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -54,7 +58,9 @@ def read_socket_inodes(host: Host, pid: int) -> Reading[frozenset[int]]:
     except OSError as error:
         return missing(name, error)
     try:
-        return Reading(frozenset(_socket_inodes(folder)))
+        return Reading(frozenset(_socket_inodes(folder, until)))
+    except TimeoutError:
+        return Reading(absence=Absence.BROKEN, detail=f"{name}: no time to look at all of its files")
     except GONE:
         return Reading(frozenset())
     except OSError as error:
@@ -63,8 +69,10 @@ def read_socket_inodes(host: Host, pid: int) -> Reading[frozenset[int]]:
         os.close(folder)
 
 
-def _socket_inodes(folder: int) -> Iterator[int]:
+def _socket_inodes(folder: int, until: float) -> Iterator[int]:
     for name in os.listdir(folder):
+        if time.monotonic() > until:
+            raise TimeoutError
         try:
             target = os.readlink(name, dir_fd=folder)  # a third cheaper than by its path
         except GONE:  # closed meanwhile
@@ -81,6 +89,7 @@ class Holders:
         self._host = host
         self._unit_of = unit_of
         self._pids: defaultdict[int, set[int]] = defaultdict(set)  # by inode
+        self._until = time.monotonic() + MAX_SECONDS
 
     def look_at(self, pids: Iterable[int]) -> dict[int, Reading[frozenset[int]]]:
         """Find all sockets of these processes; gives the processes that could not be looked at."""
@@ -103,7 +112,8 @@ class Holders:
         return bool(sought) and was_refused
 
     def _look(self, pid: int) -> Reading[frozenset[int]]:
-        reading = read_socket_inodes(self._host, pid)
+        until = min(self._until, time.monotonic() + MAX_PROCESS_SECONDS)
+        reading = read_socket_inodes(self._host, pid, until)
         for inode in reading.value or ():
             self._pids[inode].add(pid)
         return reading

@@ -1,18 +1,20 @@
 """UNIX sockets and who is connected to whom, which no file tells.
 
 Reads    the kernel's socket diagnosis over netlink, as `ss -x` does
-Needs    Linux 3.3 with unix_diag, which the kernel loads when it is asked; tells of our own network
-         namespace only
+Needs    Linux 3.3 with unix_diag, which the kernel loads when it is asked; CAP_SYS_ADMIN for another network
+         namespace than ours
 Costs    about 5 us per socket (measured with 10,000)
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import struct
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import missing
@@ -38,15 +40,16 @@ TIMEOUT_SECONDS = 3.0
 LONGEST_ANSWER_BYTES = 1 << 16  # the kernel sends 32 KiB at most
 
 
-def read_unix_sockets() -> Reading[tuple[UnixSocket, ...]]:
-    """All UNIX sockets of our own network namespace, with their peers."""
+CLONE_NEWNET = 0x40000000
+
+
+def read_unix_sockets(namespace: str = "") -> Reading[tuple[UnixSocket, ...]]:
+    """All UNIX sockets of our network namespace, or that of a file /proc/PID/ns/net, with their peers."""
     question = QUESTION.pack(socket.AF_UNIX, 0, 0, 0xFFFFFFFF, 0, SHOW, 0xFFFFFFFF, 0xFFFFFFFF)
     header = HEADER.pack(HEADER.size + len(question), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0)
     found: list[UnixSocket] = []
     try:
-        with socket.socket(
-            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_SOCK_DIAG
-        ) as door:
+        with _open_inside(namespace) if namespace else _open() as door:
             door.settimeout(TIMEOUT_SECONDS)
             door.send(header + question)
             deadline = time.monotonic() + TIMEOUT_SECONDS
@@ -61,6 +64,28 @@ def read_unix_sockets() -> Reading[tuple[UnixSocket, ...]]:
         return missing("socket diagnosis over netlink", error)
     except (ValueError, struct.error) as error:
         return Reading(absence=Absence.BROKEN, detail=f"socket diagnosis over netlink: {error}")
+
+
+def _open() -> socket.socket:
+    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_SOCK_DIAG)
+
+
+def _open_inside(namespace: str) -> socket.socket:
+    """Open a socket in another network namespace. Only a thread enters it, which then ends."""
+
+    def enter() -> socket.socket:
+        descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            if libc.setns(descriptor, CLONE_NEWNET):
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number), namespace)
+        finally:
+            os.close(descriptor)
+        return _open()
+
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(enter).result()
 
 
 def parse_answer(data: bytes) -> tuple[list[UnixSocket], bool]:
