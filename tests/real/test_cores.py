@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -32,7 +32,7 @@ def keep_busy(
     return thread
 
 
-def cores_of(finding: Mapping[str, Any]) -> list[str]:
+def cores_of(finding: dict[str, Any]) -> list[str]:
     """Return the CPUs that a finding is about; work of somebody else may fill the other one, too."""
     facts = evidence(finding)
     return str(facts.get("cores", facts.get("core"))).split(",")
