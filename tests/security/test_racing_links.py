@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from necroscope.sources.host import Host
+from necroscope.sources.packaging.dpkg_files import find_owners
+from necroscope.sources.packaging.rpm import read_installed
 from necroscope.sources.systemd.unit_tree import UnitTree
 
 READS = 20_000
@@ -35,6 +39,22 @@ def test_a_unit_file_of_an_image_is_never_one_from_outside(tmp_path: Path) -> No
     assert seen == {"inside"}
 
 
+def test_packages_of_an_image_are_never_those_from_outside(tmp_path: Path) -> None:
+    host = Host(image(tmp_path))
+    for folder, word in (("image/var/lib/dpkg/info", "inside"), ("secret", "secret")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.list").write_text(f"/bin/{word}\n")
+        make_rpm_database(tmp_path / folder / "rpmdb.sqlite", word)
+    (tmp_path / "image/var/lib/dpkg/link").symlink_to(tmp_path / "secret")
+    (tmp_path / "image/var/lib/rpm").symlink_to("dpkg/info")
+    paths, packages = set(), set()
+    with swapping(tmp_path / "image/var/lib/dpkg", "info"):
+        for _ in range(READS // 20):
+            paths |= {*(find_owners(host, ["/bin/inside", "/bin/secret"]).value or ())}
+            packages |= {package.name for package in read_installed(host).value or ()}
+    assert (paths, packages) == ({"/bin/inside"}, {"inside"})
+
+
 def image(tmp_path: Path) -> Path:
     for place, word in (("image/etc/conf", "inside"), ("outside", "secret")):
         folder = tmp_path / place
@@ -45,17 +65,30 @@ def image(tmp_path: Path) -> Path:
     return tmp_path / "image"
 
 
+def make_rpm_database(path: Path, name: str) -> None:
+    """A database of one package, as RPM writes it: a header has entries of tag, type, offset, count."""
+    values = [name.encode() + b"\0", b"1\0", b"2\0"]
+    offsets = [sum(map(len, values[:number])) for number in range(len(values))]
+    entries = b"".join(
+        struct.pack(">4I", 1000 + number, 6, offset, 1) for number, offset in enumerate(offsets)
+    )
+    header = struct.pack(">2I", len(values), sum(map(len, values))) + entries + b"".join(values)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY, blob BLOB NOT NULL)")
+        database.execute("INSERT INTO Packages (blob) VALUES (?)", (header,))
+
+
 @contextmanager
-def swapping(etc: Path) -> Iterator[None]:
-    """Let `conf` be a folder and a link out of the image by turns."""
+def swapping(etc: Path, name: str = "conf") -> Iterator[None]:
+    """Let it be a folder and a link out of the image by turns."""
     ended = threading.Event()
 
     def swap() -> None:
         while not ended.is_set():
-            os.rename(etc / "conf", etc / "kept")  # noqa: PTH104 - as fast as it goes
-            os.rename(etc / "link", etc / "conf")  # noqa: PTH104
-            os.rename(etc / "conf", etc / "link")  # noqa: PTH104
-            os.rename(etc / "kept", etc / "conf")  # noqa: PTH104
+            os.rename(etc / name, etc / "kept")  # noqa: PTH104 - as fast as it goes
+            os.rename(etc / "link", etc / name)  # noqa: PTH104
+            os.rename(etc / name, etc / "link")  # noqa: PTH104
+            os.rename(etc / "kept", etc / name)  # noqa: PTH104
 
     thread = threading.Thread(target=swap)
     thread.start()

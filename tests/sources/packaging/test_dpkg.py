@@ -8,6 +8,7 @@ import pytest
 from necroscope.model.package import Package
 from necroscope.model.reading import Absence
 from necroscope.sources.host import Host
+from necroscope.sources.packaging import dpkg
 from necroscope.sources.packaging.dpkg import parse_status, read_installed
 from tests.sources.conftest import Content, Deny, Tree
 
@@ -137,3 +138,13 @@ def test_what_is_no_file_neither_crashes_nor_hangs(tmp_path: Path, tree: Tree) -
     (tmp_path / "var/lib/dpkg/status").unlink()
     os.mkfifo(tmp_path / "var/lib/dpkg/status")
     assert read_installed(Host(tmp_path)).absence is Absence.BROKEN  # the folder that is no part of a status
+
+
+def test_more_packages_than_there_are_in_the_world_are_refused(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dpkg, "MAX_PACKAGES", 3)
+    many = "".join(stanza(f"p{number}", "installed") for number in range(4))
+    assert "more than 3 packages" in read_installed(tree({PATH: many + stanza("p4", "installed")})).reason
+    parts = {f"/var/lib/dpkg/status.d/{number}": many[: len(many) // 2] for number in range(3)}
+    assert "more than 3 packages" in read_installed(tree(parts)).reason

@@ -14,7 +14,7 @@ import pytest
 from necroscope.model.package import Package
 from necroscope.model.reading import Absence
 from necroscope.sources.host import Host
-from necroscope.sources.packaging import rpm_sqlite
+from necroscope.sources.packaging import rpm, rpm_sqlite
 from necroscope.sources.packaging.rpm import find_owners, read_installed
 from necroscope.sources.packaging.rpm_header import parse_header
 
@@ -182,9 +182,9 @@ def test_a_table_that_is_not_rpms_is_refused(
 
 
 def test_rows_that_are_larger_than_their_file(put: Put) -> None:
-    path = put(SQLITE).root / FOLDER / SQLITE
+    host = put(SQLITE)
     with pytest.raises(ValueError, match="larger than the file"):
-        list(rpm_sqlite.read_headers(path, 1000))
+        list(rpm_sqlite.read_headers(host, f"/{FOLDER}/{SQLITE}", 1000))
 
 
 @each_format
@@ -285,7 +285,7 @@ def test_no_permission(put: Put, file: str, monkeypatch: pytest.MonkeyPatch) -> 
         raise PermissionError(13, "Permission denied")
 
     host = put(file)
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Host, "found", refuse)
     assert read_installed(host).absence is Absence.NOT_PERMITTED
 
 
@@ -360,3 +360,11 @@ def test_lists_of_files_that_do_not_agree(numbers: tuple[int, ...]) -> None:
     else:
         with pytest.raises(ValueError, match="zip"):
             list(found)
+
+
+@each_format
+def test_more_packages_than_there_are_in_the_world_are_refused(
+    put: Put, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpm, "MAX_PACKAGES", 1)
+    assert_broken(put(file), file, "more than 1 packages")

@@ -23,6 +23,8 @@ from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host
 
 FOLDER = "/var/lib/dpkg"
+MAX_PACKAGES = 100_000  # Debian has 65,000; of them all, in one file or many
+MAX_PART_BYTES = 1 << 20  # a file of status.d has one package
 INSTALLED = ("installed", "triggers-awaited", "triggers-pending", "half-configured", "unpacked")
 FIELD = re.compile(r"^(Package|Status|Version|Architecture):[ \t]*(.*?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
@@ -38,6 +40,8 @@ def parse_status(text: str, state_if_unsaid: str = "not-installed") -> list[Entr
     """All packages of a status file, installed or not."""
     if text and not text.endswith("\n"):
         raise ValueError("the file ends in the middle of a line")
+    if text.count("\n\n") > MAX_PACKAGES:
+        raise ValueError(f"more than {MAX_PACKAGES} packages")
     return [_entry(stanza, state_if_unsaid) for stanza in re.split("\n\n+", text.strip("\n")) if stanza]
 
 
@@ -58,11 +62,14 @@ def read_installed(host: Host) -> Reading[tuple[Package, ...]]:
         for name in host.names(f"{FOLDER}/updates").value or ()
         if name.isdecimal()  # the others are being written
     ]
-    parts = [
-        read_part(host, name)
-        for name in host.names(f"{FOLDER}/status.d").value or ()
-        if not name.endswith(".md5sums")
-    ]
+    parts: list[Reading[list[Entry]]] = []
+    left = MAX_PACKAGES
+    for name in host.names(f"{FOLDER}/status.d").value or ():
+        if not name.endswith(".md5sums"):
+            parts.append(read_part(host, name))
+            left -= len(parts[-1].value or ())
+            if left < 0:
+                return Reading(absence=Absence.BROKEN, detail=f"status.d: more than {MAX_PACKAGES} packages")
     for reading in (status, *updates):
         if reading.absence not in (None, Absence.NOT_SUPPORTED):
             return reading.without_value()
@@ -83,5 +90,5 @@ def read_installed(host: Host) -> Reading[tuple[Package, ...]]:
 
 def read_part(host: Host, name: str) -> Reading[list[Entry]]:
     """One file of status.d. Nothing is ever removed from such an image, so few of them say a state."""
-    text = host.read(f"{FOLDER}/status.d/{name}", errors="replace")
+    text = host.read_regular(f"{FOLDER}/status.d/{name}", errors="replace", most_bytes=MAX_PART_BYTES)
     return text.parsed(lambda text: parse_status(text, state_if_unsaid="installed"))

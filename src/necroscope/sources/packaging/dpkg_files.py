@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from necroscope.model.reading import Absence, Reading
@@ -65,11 +64,11 @@ def find_owners(host: Host, paths: Collection[str]) -> Reading[Mapping[str, str]
     wanted = {os.fsencode(path) for path in (*paths, *sources)}
     owners: dict[str, str] = {}
     unread: list[Reading[Mapping[str, str]]] = []
-    places = {folder: host.path(folder) for folder, names in folders.items() if names.value}
-    lists = [(folder, name) for folder in places for name in _lists(folders[folder].value or ())]
+    lists = [(folder, name) for folder, names in folders.items() for name in _lists(names.value or ())]
     for folder, name in lists:
         try:
-            data = _read_list(host, places[folder], f"{folder}/{name}")
+            with host.found(f"{folder}/{name}") as path:
+                data = read_whole(path)
         except OSError as error:
             unread.append(missing(f"{folder}/{name}", error))
             continue
@@ -93,12 +92,6 @@ def _lists(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if name.endswith(".md5sums") and f"{name.removesuffix('.md5sums')}.list" not in known:
             yield name
-
-
-def _read_list(host: Host, place: Path, name: str) -> bytes:
-    # To lead a path back into the root costs as much as to read a list, and lists are not links.
-    path = place / name.rpartition("/")[2]
-    return read_whole(host.path(name) if path.is_symlink() else path)
 
 
 def _package(host: Host, folder: str, name: str) -> str:

@@ -11,8 +11,10 @@ look like one that is not installed.
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice
 from typing import TypeVar
 
 from necroscope.model.package import Package
@@ -25,7 +27,8 @@ T = TypeVar("T")
 
 FOLDERS = ("/usr/lib/sysimage/rpm", "/var/lib/rpm", "/usr/share/rpm")  # the last is that of rpm-ostree
 FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
-MOST_DATABASE_BYTES = 2 << 30
+MOST_DATABASE_BYTES = 512 << 20
+MAX_PACKAGES = 100_000  # the pages of a file may repeat: it need not be as large as what it says
 
 
 def read_installed(host: Host) -> Reading[tuple[Package, ...]]:
@@ -54,32 +57,36 @@ def _read(host: Host, extract: Callable[[RpmHeader], T]) -> Reading[tuple[T, ...
     """What `extract` makes of every package, from the first database that has any."""
     for name in (f"{folder}/{file}" for folder in FOLDERS for file in FILES):
         try:
-            values = tuple(extract(parse_header(blob)) for blob in _headers(host, name))
+            blobs = islice(_headers(host, name), MAX_PACKAGES + 1)
+            values = tuple(extract(parse_header(blob)) for blob in blobs)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             return missing(name, error)
         except ValueError as error:
             return Reading(absence=Absence.BROKEN, detail=f"{name}: {error}")
+        if len(values) > MAX_PACKAGES:
+            return Reading(absence=Absence.BROKEN, detail=f"{name}: more than {MAX_PACKAGES} packages")
         if values:  # RPM leaves an empty one behind when it is asked in the wrong place
             return Reading(values)
     return Reading(absence=Absence.NOT_SUPPORTED, detail=f"no packages of RPM in {', '.join(FOLDERS)}")
 
 
 def _headers(host: Host, name: str) -> Iterator[bytes]:
-    path = host.path(name)
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):  # to open a pipe in somebody's tree would hold us up
-        raise ValueError("it is not a file")
-    if status.st_size > MOST_DATABASE_BYTES:
-        raise ValueError(f"{status.st_size} bytes are too many for a database")
-    with path.open("rb") as file:  # for SQLite too, which does not say why it cannot open one
+    with host.found(name) as path:
+        status = os.stat(path)  # noqa: PTH116 - the price of a Path
+        if not stat.S_ISREG(status.st_mode):  # to open a pipe in somebody's tree would hold us up
+            raise ValueError("it is not a file")
+        if status.st_size > MOST_DATABASE_BYTES:
+            raise ValueError(f"{status.st_size} bytes are too many for a database")
         if name.endswith(".sqlite"):
             # Imported here: SQLite takes longer to load than it takes to see that there is no RPM.
             from necroscope.sources.packaging import rpm_sqlite
 
-            yield from rpm_sqlite.read_headers(path, status.st_size)
-        elif name.endswith(".db"):
-            yield from rpm_ndb.read_headers(file, status.st_size)
-        else:
-            yield from rpm_bdb.open_hash(file).headers()
+            yield from rpm_sqlite.read_headers(host, name, status.st_size)
+            return
+        with open(path, "rb") as file:  # noqa: PTH123
+            if name.endswith(".db"):
+                yield from rpm_ndb.read_headers(file, status.st_size)
+            else:
+                yield from rpm_bdb.open_hash(file).headers()

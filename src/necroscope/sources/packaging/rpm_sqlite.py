@@ -2,7 +2,7 @@
 
 The file is opened as one that nobody changes, so that SQLite neither locks it nor puts anything beside
 it. Then SQLite does not look at changes that are in a log and not yet in the file. Where there is such a
-log, a copy of both is read.
+log, and of an image always, a copy is read.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from necroscope.sources.host import Host
 from necroscope.sources.packaging.rpm_header import MOST_HEADER_BYTES
 
 LOGS = ("-wal", "-journal")
 MOST_LOG_BYTES = 1 << 30
 
 
-def read_headers(path: Path, file_bytes: int) -> Iterator[bytes]:
+def read_headers(host: Host, name: str, file_bytes: int) -> Iterator[bytes]:
     """The headers of all packages. Raises ValueError where the file is no such database, or damaged."""
-    logs = {log: _content_bytes(log) for log in (path.with_name(path.name + ending) for ending in LOGS)}
-    left_bytes = file_bytes + sum(logs.values())
+    log_bytes = {log: _content_bytes(host, log) for log in (name + ending for ending in LOGS)}
+    left_bytes = file_bytes + sum(log_bytes.values())
     if left_bytes > file_bytes + MOST_LOG_BYTES:
         raise ValueError("its log of changes is too large")
     try:
-        with _openable(path, [*filter(logs.get, logs)]) as address, closing(_open(address)) as database:
+        logs = [log for log, size in log_bytes.items() if size]
+        with _openable(host, name, logs) as address, closing(_open(address)) as database:
             for (blob,) in database.execute("SELECT blob FROM Packages"):
                 # Rows of a damaged file may share pages, which could make it into a huge answer.
                 left_bytes -= len(blob)
@@ -41,40 +43,45 @@ def read_headers(path: Path, file_bytes: int) -> Iterator[bytes]:
         raise ValueError(f"SQLite says: {error}") from error
 
 
-def _content_bytes(log: Path) -> int:
+def _content_bytes(host: Host, log: str) -> int:
     try:
-        status = log.lstat()  # SQLite does not follow a link here either
+        status = host.path(log).lstat()  # SQLite does not follow a link here either
     except OSError:
         return 0
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 @contextmanager
-def _openable(path: Path, logs: list[Path]) -> Iterator[str]:
-    """The address under which SQLite can open the database and see all of it."""
-    if not logs:
-        yield f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+def _openable(host: Host, name: str, logs: list[str]) -> Iterator[str]:
+    """Give the address under which SQLite can open the database and see all of it.
+
+    SQLite resolves links and opens a file by its name. Who owns an image could lead it out of there
+    meanwhile, so of an image a copy is read.
+    """
+    if host.is_own and not logs:
+        yield f"file:{quote(name)}?mode=ro&immutable=1"
         return
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="necroscope-"))
-            copy = _copy([path, *logs], Path(folder))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="necroscope-")))
+            files = [(stack.enter_context(host.found(one)), folder / Path(one).name) for one in (name, *logs)]
+            _copy(files)
         except OSError as error:
-            raise ValueError(f"no copy to merge its log of changes in: {error}") from error
-        yield f"file:{quote(os.fsencode(copy))}?mode=rw"
+            raise ValueError(f"no copy to read it in: {error}") from error
+        yield f"file:{quote(os.fsencode(files[0][1]))}?mode=rw"
 
 
-def _copy(files: list[Path], folder: Path) -> Path:
-    """Copies of files that belong together; gives that of the first."""
-    before = [_version(file) for file in files]
-    copies = [shutil.copyfile(file, folder / file.name) for file in files]
-    if before != [_version(file) for file in files]:
+def _copy(files: list[tuple[str, Path]]) -> None:
+    """Copy files that belong together."""
+    before = [_version(file) for file, _ in files]
+    for file, copy in files:
+        shutil.copyfile(file, copy)
+    if before != [_version(file) for file, _ in files]:
         raise ValueError("it is being changed at this moment")
-    return copies[0]
 
 
-def _version(file: Path) -> tuple[int, int]:
-    status = file.stat()
+def _version(file: str) -> tuple[int, int]:
+    status = os.stat(file)  # noqa: PTH116 - not to resolve the link to a descriptor
     return status.st_size, status.st_mtime_ns
 
 

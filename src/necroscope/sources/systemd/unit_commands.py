@@ -96,7 +96,8 @@ def _why_not_interpreted(host: Host, path: str) -> str:
 
 def _first_bytes(host: Host, path: str) -> bytes | None:
     try:
-        descriptor = os.open(host.path(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with host.found(path) as found:
+            descriptor = os.open(found, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return None
     try:

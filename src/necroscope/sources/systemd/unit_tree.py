@@ -168,7 +168,7 @@ def _read_folder(host: Host, name: str, not_read: list[str]) -> UnitFolder:
     needs: dict[str, Mapping[str, str]] = {}
     drop_ins: dict[str, tuple[str, ...]] = {}
     followed: set[str] = set()
-    with os.scandir(path) as entries:
+    with host.found(name) as found, os.scandir(found) as entries:
         for entry in entries:
             kind = _kind(entry)
             whole = f"{name}/{entry.name}"
@@ -178,10 +178,12 @@ def _read_folder(host: Host, name: str, not_read: list[str]) -> UnitFolder:
                         links[entry.name] = os.readlink(entry.path)  # noqa: PTH115
                     kinds[entry.name] = kind
                 elif kind in ("folder", "link") and entry.name.endswith((".wants", ".requires", ".upholds")):
-                    needs[entry.name] = _links_in(str(host.path(whole)))
+                    with host.found(whole) as inner:
+                        needs[entry.name] = _links_in(inner)
                     followed.update([entry.name] if kind == "link" else [])
                 elif kind in ("folder", "link") and entry.name.endswith(".d"):
-                    names = os.listdir(host.path(whole))  # noqa: PTH208
+                    with host.found(whole) as inner:
+                        names = os.listdir(inner)  # noqa: PTH208
                     drop_ins[entry.name] = tuple(sorted(conf for conf in names if conf.endswith(".conf")))
             except (FileNotFoundError, NotADirectoryError):
                 continue  # a link to nowhere, or gone meanwhile
