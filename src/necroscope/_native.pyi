@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-def list_directories(root: str | Path) -> tuple[list[str], int]:
-    """A directory and all below it, as paths relative to it; and how many would not open."""
+def list_directories(root: str | Path) -> tuple[list[str], int, int]:
+    """A directory and all below it, as relative paths; how many would not open, or have no usable path."""
 
 def find_below(root: str | Path, name: str) -> int:
     """Find a file below a root, which no link leads out of: an O_PATH descriptor. Raises OSError."""

@@ -15,11 +15,15 @@ from typing import Any
 
 import pytest
 
+from lab.faults.zombies import HIERARCHY, own_cgroup, why_not
+from necroscope.model.reading import Absence
 from necroscope.sources import tmpfs_files
 from necroscope.sources.host import Host
+from necroscope.sources.memory_cgroups import open_memory_cgroups
 from necroscope.sources.sockets import socket_holders
 from necroscope.sources.sockets.namespace_ends import read_strays
 from necroscope.sources.sockets.socket_holders import Holders
+from necroscope.sources.throttling import open_throttling
 from necroscope.sources.tmpfs_files import tmpfs_mounts
 from necroscope.sources.zombie_holders import read_zombie_holders
 from tests.sources.test_zombie_holders import SHARED, needs_pages, own_parent
@@ -129,3 +133,32 @@ def test_a_name_with_a_line_end_is_not_the_socket_of_somebody_else() -> None:
         namespace = str(Path(f"/proc/{pid}/ns/net").readlink())
         assert "0 /run/docker.sock" not in str(read_strays(Host(), namespace, [pid]))
         assert read_strays(Host(), namespace, [pid]).value == ()
+
+
+@contextmanager
+def nested_cgroups(depth: int) -> Iterator[None]:
+    """Cgroups in each other, whose path is longer than any that can be opened."""
+    name = uuid.uuid4().hex * 6
+    folders = [os.open(HIERARCHY / own_cgroup().lstrip("/"), os.O_PATH)]
+    try:
+        for _ in range(depth):
+            os.mkdir(name, dir_fd=folders[-1])
+            folders.append(os.open(name, os.O_PATH, dir_fd=folders[-1]))
+        yield
+    finally:
+        while len(folders) > 1:
+            os.close(folders.pop())
+            os.rmdir(name, dir_fd=folders[-1])
+        os.close(folders[0])
+
+
+@as_root
+@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+def test_cgroups_that_nobody_can_name_hide_no_others() -> None:
+    count, throttling = open_memory_cgroups(Host()), open_throttling(Host())
+    before = count().value
+    with nested_cgroups(30):
+        during, throttled = count().value, throttling()
+    assert before and during
+    assert during.memory.in_use - before.memory.in_use == 30
+    assert throttled.absence is not Absence.BROKEN, throttled.reason

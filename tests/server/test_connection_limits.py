@@ -4,6 +4,7 @@ import resource
 import socket
 import ssl
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,28 @@ def test_who_reads_slowly_gets_everything() -> None:
             received += len(slow.recv(65536))
             time.sleep(0.05)
         assert received + len(read_all(slow)) > LARGE_BYTES
+
+
+@pytest.mark.parametrize("with_tls", [False, True])
+def test_the_first_of_many_who_read_a_byte_now_and_then_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_tls: bool
+) -> None:
+    """Any byte is progress; what is kept for them together is bounded."""
+    monkeypatch.setattr(connection_limits, "MAX_UNSENT_BYTES", 2 * LARGE_BYTES)
+    certificate, key = made_certificate(tmp_path)
+    tls = tls_of(Door("127.0.0.1", 0, True, certificate, key)) if with_tls else None
+    with running(tls=tls) as server, ExitStack() as stack:
+        slow = [
+            stack.enter_context(
+                encrypted(server, certificate) if with_tls else server.connect(receive_buffer_bytes=4096)
+            )
+            for _ in range(5)
+        ]
+        for connection in slow:
+            connection.sendall(server.request("/api/large"))
+            connection.recv(1)
+        until(lambda: 1 <= len(server.connections) <= 2)
+        assert len(read_all(slow[-1])) > LARGE_BYTES - 1000, "the last is heard"
 
 
 def test_there_is_a_most_and_who_asks_at_once_is_heard() -> None:

@@ -23,11 +23,11 @@ type TaskRow = (u32, u32, String, u32, u64, u64);
 /// `(pid of the parent, its comm, ticks)`
 type ChildrenRow = (u32, String, u64);
 
-/// List a directory and all directories below it: `(relative paths, unreadable)`.
+/// List a directory and all directories below it: `(relative paths, unreadable, too deep to have a path)`.
 #[pyfunction]
-fn list_directories(py: Python<'_>, root: PathBuf) -> PyResult<(Vec<String>, usize)> {
+fn list_directories(py: Python<'_>, root: PathBuf) -> PyResult<(Vec<String>, usize, usize)> {
     let listing = py.detach(|| directories::list_directories(&root))?;
-    Ok((listing.directories, listing.unreadable))
+    Ok((listing.directories, listing.unreadable, listing.too_deep))
 }
 
 /// Find a file below a root, which no link leads out of: a descriptor that says only which file it is.

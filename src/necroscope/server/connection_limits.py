@@ -7,6 +7,7 @@ longest with half a request makes it: a client that asks at once is always heard
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
 import struct
@@ -22,6 +23,7 @@ IDLE_SECONDS = 10.0  # until a request is there with all its headers, and betwee
 STUCK_SECONDS = 30.0  # of a reader that takes nothing
 LONGEST_SECONDS = 600.0  # for one answer, however slowly it is read
 ACCEPTS_AT_ONCE = 100
+MAX_UNSENT_BYTES = 256 << 20  # of all answers that are read too slowly; the largest has some 30 MB
 
 Peer = tuple[Any, ...]
 
@@ -36,6 +38,8 @@ class Connection(socket.socket):
         self.is_ready = False  # TLS is agreed upon, where there is any
         self.is_answering = False
         self.is_stuck = False  # the last send could not send all
+        self.transport: asyncio.WriteTransport | None = None  # keeps what was not sent yet
+        self._left_bytes = 0  # of the last send
         self.since = self.sent_at = connections.now()
 
     def send(self, data: Any, flags: int = 0, /) -> int:
@@ -51,8 +55,10 @@ class Connection(socket.socket):
         try:
             sent_bytes = send()
         except (BlockingIOError, InterruptedError):
+            self._left_bytes = wanted_bytes
             self._note(stuck=True, moved=False)
             raise
+        self._left_bytes = wanted_bytes - sent_bytes
         self._note(stuck=sent_bytes < wanted_bytes, moved=sent_bytes > 0)
         return sent_bytes
 
@@ -69,6 +75,11 @@ class Connection(socket.socket):
     def step(self, *, answering: bool) -> None:
         """A request is there, or answered: another time begins."""
         self.is_ready, self.is_answering, self.since = True, answering, self._connections.now()
+
+    def unsent_bytes(self) -> int:
+        """How much of an answer is kept for a client that has not read it yet."""
+        waiting_bytes = self.transport.get_write_buffer_size() if self.transport else 0
+        return max(waiting_bytes, self._left_bytes)  # TLS encrypts first: then it waits to be sent
 
     def is_overdue(self, now: float) -> bool:
         """Whether it has had its time."""
@@ -137,11 +148,30 @@ class Connections:
         if connection:
             connection.step(answering=answering)
 
+    def opened(self, peer: Peer | None, transport: asyncio.WriteTransport) -> None:
+        """Note that a connection is ready, and what it sends by."""
+        connection = self._open.get(tuple(peer)[:2]) if peer else None
+        if connection:
+            connection.transport = transport
+            connection.step(answering=False)
+
     async def sweep(self) -> None:
-        """End those that had their time; called every second."""
+        """End those that had their time, and those that read too slowly; called every second."""
         now = self.now()
         for peer, connection in list(self._open.items()):
             if connection.is_overdue(now):
+                self._cut(peer, connection)
+        self._bound_unsent()
+
+    def _bound_unsent(self) -> None:
+        """Cut those who have read the longest, until the others do not take too much memory."""
+        readers = [(one.since, one.unsent_bytes(), peer, one) for peer, one in self._open.items()]
+        total = sum(unsent for _, unsent, _, _ in readers)
+        for _, unsent, peer, connection in sorted(readers, key=lambda reader: reader[0]):
+            if total <= MAX_UNSENT_BYTES:
+                return
+            if unsent:
+                total -= unsent
                 self._cut(peer, connection)
 
 

@@ -23,7 +23,7 @@ def protocol_of(connections: Connections) -> type[H11Protocol]:
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
             """Behind TLS this comes when the handshake is done."""
             super().connection_made(transport)
-            connections.step(self.client, answering=False)
+            connections.opened(self.client, transport)
 
         def send_400_response(self, msg: str) -> None:
             """Refuse what is not HTTP, in the form of all our refusals."""

@@ -108,7 +108,7 @@ def _count_v1(host: Host, hierarchy: Hierarchy) -> Reading[HierarchyCount]:
     if "memory" not in tracked.value:
         return Reading(absence=Absence.NOT_SUPPORTED, detail="/proc/cgroups has no memory row")
     try:
-        directories, unreadable = list_directories(host.path(hierarchy.mount))
+        directories, unreadable, too_deep = list_directories(host.path(hierarchy.mount))
     except OSError as error:
         return missing(hierarchy.mount, error)
     if unreadable:
@@ -116,7 +116,7 @@ def _count_v1(host: Host, hierarchy: Hierarchy) -> Reading[HierarchyCount]:
             f"{unreadable} cgroups under {hierarchy.mount} cannot be listed, so zombies cannot be told apart"
         )
         return Reading(absence=Absence.NOT_PERMITTED, detail=detail)
-    total, in_use = tracked.value["memory"], len(directories)
+    total, in_use = tracked.value["memory"], len(directories) + too_deep
     # The two are not read in one instant: a cgroup made in between would give -1.
     dying = max(total - in_use, 0)
     return Reading(

@@ -88,7 +88,7 @@ def _read_all(host: Host, hierarchy: Hierarchy) -> Reading[tuple[StatisticsRead,
 def _leaves(host: Host, hierarchy: Hierarchy) -> list[str]:
     """Some cgroups without children: what their statistics cost is without any walk."""
     try:
-        paths, _ = list_directories(host.path(hierarchy.mount))
+        paths, _, _ = list_directories(host.path(hierarchy.mount))
     except OSError:
         return []
     parents = {path.rpartition("/")[0] for path in paths if path}

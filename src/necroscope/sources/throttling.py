@@ -50,7 +50,7 @@ def open_throttling(host: Host) -> Read[Throttling]:
             return hierarchy.without_value()
         mount = hierarchy.value.mount
         try:
-            paths, _ = list_directories(host.path(mount))
+            paths, _, _ = list_directories(host.path(mount))
         except OSError as error:
             return missing(mount, error)
         cgroups = [_read_cgroup(host, hierarchy.value, path) for path in paths if path]

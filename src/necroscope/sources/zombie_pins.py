@@ -91,7 +91,7 @@ def read_zombie_pins(host: Host, preferred: Iterable[str] = ()) -> Reading[Zombi
         return found.without_value()
     hierarchy = found.value
     try:
-        paths, _ = list_directories(host.path(hierarchy.mount))
+        paths, _, _ = list_directories(host.path(hierarchy.mount))
     except OSError as error:
         return missing(hierarchy.mount, error)
     children: dict[str, list[str]] = defaultdict(list)

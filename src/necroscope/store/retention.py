@@ -18,6 +18,8 @@ from necroscope.sources.plain_files import read_plain
 from necroscope.store.durable import write_durably
 from necroscope.store.store import DESCRIPTION, MAX_DESCRIPTION_BYTES, OPEN
 
+# What reading a description raises that says something else than it should, or is not even text.
+DAMAGED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 CACHE = ".index.json"
 MAX_CACHE_BYTES = 64 << 20
 GOING = ".going-"  # what is being removed
@@ -124,11 +126,11 @@ def in_order(entries: Sequence[Entry]) -> list[Entry]:
 def read_entries(folder: Path) -> list[Entry]:
     """All segments of a host, from the cache where it is right."""
     known: dict[str, Entry] = {}
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(OSError, *DAMAGED):
         known = {row["name"]: Entry(**row) for row in json.loads(read_plain(folder / CACHE, MAX_CACHE_BYTES))}
     entries = []
     for path in folder.glob(f"[!.]*/{DESCRIPTION}"):
-        with suppress(OSError, ValueError, KeyError, TypeError):  # gone, or damaged: a person must look
+        with suppress(OSError, *DAMAGED):  # gone, or damaged: a person must look
             stamp = path.stat().st_mtime_ns
             entry = known.get(path.parent.name)
             current = entry and entry.stamp == stamp and not entry.is_open
