@@ -173,10 +173,10 @@ def _agree(scene: Scene, owner: Owner | None, loop: Loop | None) -> Fact:
         return Fact(None, unknown="whether leaks follow restarts: they were read less than twice together")
     seen = Evidence("cgroups leaked per restart", round(per_restart, 2), "cgroups", f"{LEDGER}; systemd")
     steady = []
-    for begin_ns, end_ns, restarts in loop.steps:
-        leaked = leaked_between(scene, owner.name, begin_ns, end_ns)
-        if leaked is not None and restarts >= 3:
-            steady.append(leaked / restarts)
+    for step in loop.steps:
+        leaked = leaked_between(scene, owner.name, step.begin_ns, step.end_ns)
+        if leaked is not None and step.count >= 3:
+            steady.append(leaked / step.count)
     if not steady:
         return Fact(None, (seen,), "whether leaks follow restarts: too few in between two readings")
     fits = all(per_restart / FACTOR <= one <= per_restart * FACTOR for one in steady)
