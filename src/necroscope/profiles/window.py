@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from necroscope import _native
-from necroscope.errors import NoSamplesError, StoreError
+from necroscope.errors import NoSamplesError
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
 from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.profiles.search import Search, compiled
 from necroscope.store.clock import Anchor
 from necroscope.store.journal import JOURNAL
+from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import StoredSegment, sealed_meanwhile
-from necroscope.store.store_place import not_permitted
 
 Split = Literal["whole", "comm", "process", "thread", "core"]
 
@@ -219,8 +219,5 @@ def opened(segment: StoredSegment) -> Iterator[_native.Profile]:
     folder = open_profile(segment) if segment.is_open else segment.profile
     try:
         yield _native.Profile(folder)
-    except PermissionError as error:
-        raise not_permitted(folder) from error
     except OSError as error:
-        hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{folder}: {error}", hint=hint) from error
+        raise unreadable_file(folder, error) from error

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from necroscope import _native
 from necroscope.errors import NecroscopeError
-from necroscope.signals.core_states import cores_damage, cores_file, open_columns
+from necroscope.signals.core_states import cores_file, open_columns
+from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import Damage, StoredSegment
 
 SECOND_NS = 10**9
@@ -80,7 +81,7 @@ def _add_sealed(
     read = seconds_of([(path, segment.offset_ns) for segment, path in sealed])
     for (segment, path), seconds in zip(sealed, read, strict=True):
         if isinstance(seconds, OSError):
-            damaged.append(Damage(segment.folder, cores_damage(path, seconds)))
+            damaged.append(Damage(segment.folder, unreadable_file(path, seconds)))
         else:
             heat.add_seconds(seconds)
     return damaged
