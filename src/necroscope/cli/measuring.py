@@ -21,7 +21,8 @@ from necroscope.errors import (
     StoreHeldError,
     UntrustedFolderError,
 )
-from necroscope.remedies.verify.windows import SECOND_NS, Window, recorded_seconds
+from necroscope.model.timestamp import SECOND_NS
+from necroscope.remedies.verify.windows import Window, recorded_seconds
 from necroscope.sources.host import Host
 from necroscope.store.config import LONGEST_SEGMENT, load_record_settings
 from necroscope.store.lock import held

@@ -9,11 +9,11 @@ from typing import Literal
 
 from necroscope import _native
 from necroscope.errors import NoSamplesError
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
 from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.profiles.search import Search, compiled
-from necroscope.store.clock import Anchor
 from necroscope.store.journal import JOURNAL
 from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import StoredSegment, sealed_meanwhile
@@ -192,8 +192,7 @@ def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
             why := segment.description.get("no_profile")
         ):
             raise NoSamplesError("no samples there", hint=f"{segment.folder.name}: {why}")
-    utc = Anchor(0, 0)
-    spans = f"{utc.iso(segments[0].begin_ns)} to {utc.iso(segments[-1].end_ns)}"
+    spans = f"{iso_utc(segments[0].begin_ns)} to {iso_utc(segments[-1].end_ns)}"
     raise NoSamplesError("no samples there", hint=f"the store has {len(segments)} segments, from {spans}")
 
 

@@ -18,12 +18,12 @@ from necroscope.diagnosis.facts.pace import Pace
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, LedgerGroup
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.units import UNITS, Units
 
 LEDGER = "tracefs, cgroup_mkdir/rmdir/release"
-SECOND_NS = 10**9
 FACTOR = 2.0  # leaks per restart may differ so much from one interval to the next, and still agree
 
 

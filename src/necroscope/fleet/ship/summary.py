@@ -12,6 +12,7 @@ from necroscope.diagnosis.zombies.wall import memory_cost
 from necroscope.diagnosis.zombies.zombie_memory import zombie_memory
 from necroscope.fleet.ship.parts import ToldEvent
 from necroscope.model.fleet.segment_summary import SegmentSummary
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.core_states import core_letters
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount
@@ -24,7 +25,6 @@ from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import StoredSegment, has_file
 from necroscope.store.stored_events import read_events
 
-SECOND_NS = 10**9
 SATURATED, OTHER = "S", "."
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from necroscope.model.timestamp import SECOND_US
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.pruned_tree import flame_of
 from necroscope.server.answers.export import ExportedFile
 from necroscope.server.counted_stacks import count_stacks
 from necroscope.server.one_file.moment_page import moment_page
-from necroscope.server.range_and_filters import SECOND_US, Filters, Format, Range, Tree
+from necroscope.server.range_and_filters import Filters, Format, Range, Tree
 from necroscope.server.recorded_store import RecordedStore
 
 MOST_NODES = 300_000  # of which these formats make text
