@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from necroscope.cli.arguments import add_store, duration
 from necroscope.cli.times import EARLIEST_NS, LATEST_NS, EventName, moment, moment_or_event
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.model.shell_command import option, shell_command
-from necroscope.model.timestamp import SECOND_NS, iso_utc
+from necroscope.model.timestamp import SECOND_NS, iso_utc, parse_compact_utc
 from necroscope.profiles.window import Selection
 from necroscope.store.store import Damage, Store, StoredSegment
 from necroscope.store.store_place import store_of_root
@@ -113,10 +112,9 @@ def _damaged_of(store: Store, host: str, *, sure: bool) -> list[Damage]:
 def _named_ns(damage: Damage) -> int:
     """When a segment began, by its name; its description is lost."""
     try:
-        begin = datetime.strptime(damage.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        return parse_compact_utc(damage.folder.name[:16])
     except ValueError:
         return EARLIEST_NS
-    return int(begin.timestamp()) * SECOND_NS
 
 
 def newest(segments: Sequence[StoredSegment]) -> StoredSegment:

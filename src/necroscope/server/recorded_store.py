@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 
 from necroscope.diagnosis.explained import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
-from necroscope.model.timestamp import iso_utc
+from necroscope.model.timestamp import iso_utc, parse_compact_utc
 from necroscope.model.visible_text import LINES, visible_text
 from necroscope.server.answers.damaged import Damaged
 from necroscope.server.answers.zombies import Forecast
@@ -186,10 +185,9 @@ def _may_be_in(damage: Damage, span: Range) -> bool:
 def _named_begin_ns(folder: Path) -> int | None:
     """When a segment began by its name, where its description is lost."""
     try:
-        begin = datetime.strptime(folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        return parse_compact_utc(folder.name[:16])
     except ValueError:
         return None
-    return int(begin.timestamp()) * 10**9
 
 
 def _what_there_is(segments: Sequence[StoredSegment]) -> str:

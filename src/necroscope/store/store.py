@@ -14,11 +14,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from necroscope.errors import NecroscopeError, StoreError
+from necroscope.model.timestamp import compact_utc
 from necroscope.sources.plain_files import open_plain, read_plain
 from necroscope.store.durable import FOLDER_MODE, write_durably
 from necroscope.store.journal import journal_bytes, last_moment_ns
@@ -153,7 +153,7 @@ def seal(folder: Path, description: Mapping[str, Any], begin_ns: int) -> StoredS
 
 def segment_names(parent: Path, begin_ns: int) -> Iterator[Path]:
     """The names that a segment which begins then may have, the best first."""
-    start = f"{datetime.fromtimestamp(begin_ns // 10**9, UTC):%Y%m%dT%H%M%SZ}"
+    start = compact_utc(begin_ns)
     return (parent / (f"{start}-{number}" if number else start) for number in range(1000))
 
 
