@@ -38,6 +38,7 @@ from necroscope.agent.rolling import RollingSegments
 from necroscope.agent.sealer import Sealer
 from necroscope.agent.writer import Writer
 from necroscope.model.labels import Labels
+from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.heatmap import subsecond
 from necroscope.profiles.window import Selection, flame, window
 from necroscope.signals.core_states import core_states
@@ -57,7 +58,6 @@ from necroscope.store.stored_events import events_between
 HERTZ = 97
 SEGMENT_SECONDS = 120
 SEGMENTS = 30
-SECOND_NS = 10**9
 BEGIN_NS = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()) * SECOND_NS
 HEATMAP_LIMIT_SECONDS = 0.020
 FLAME_LIMIT_SECONDS = 0.100
@@ -284,8 +284,7 @@ def measure(store: Path) -> None:
 
 
 def _range(selection: Selection) -> list[str]:
-    utc = Anchor(0, 0)
-    return ["-b", utc.iso(selection.begin_ns), "-e", utc.iso(selection.end_ns)]
+    return ["-b", iso_utc(selection.begin_ns), "-e", iso_utc(selection.end_ns)]
 
 
 def measure_size(segments: Sequence[StoredSegment], raw_bytes: int) -> None:

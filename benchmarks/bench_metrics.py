@@ -28,6 +28,7 @@ from benchmarks.timing import best_of, report, report_amount
 from necroscope.exporter.exposition import render
 from necroscope.exporter.meter import Meter
 from necroscope.findings.standing import examine_last_minutes
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
@@ -39,7 +40,6 @@ from tests.segments import BEGIN_NS
 from tests.stored import BOOT_ID, HOST, anchor_at, open_segment, sealed_segment
 
 SEGMENT_SECONDS, SEALED_BEFORE = 120, 5
-SECOND_NS = 10**9
 EXAMINATION_LIMIT_SECONDS = 0.3  # of CPU: a quarter of a percent of one core
 MOMENT_LIMIT_SECONDS = 1e-3
 RUNS = 5

@@ -18,8 +18,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.generate_days import BEGIN_NS, HOST, SEGMENT_SECONDS, Plan, ticks_of
-from benchmarks.generated_samples import HERTZ, KERNEL, SECOND_NS, USER_LIBRARY, WALK, WALKING, Ticks
+from benchmarks.generated_samples import HERTZ, KERNEL, USER_LIBRARY, WALK, WALKING, Ticks
 from necroscope import _native
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.idle import idle_rule
 from necroscope.store.store import DESCRIPTION, Store, StoredSegment, describe_files
 

@@ -31,6 +31,7 @@ from necroscope.agent.rolling import make_folder, open_description
 from necroscope.model.event import Event
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.idle import idle_rule
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.signals.watch import Watch
@@ -45,7 +46,6 @@ from necroscope.store.seal import seal_recorded
 from necroscope.store.segment import Moment
 from necroscope.store.store import DESCRIPTION, Store, read_segment
 
-SECOND_NS = 10**9
 SEGMENT_SECONDS = 120
 BEGIN_UTC_NS = int(datetime(2026, 4, 15, tzinfo=UTC).timestamp()) * SECOND_NS
 BEGIN_NS = 10**15  # some eleven days of uptime

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+from necroscope.model.timestamp import SECOND_NS
+
 HERTZ = 97
-SECOND_NS = 10**9
 WALKING = 100  # ticks in the kernel: the core does nothing but walk memory cgroups
 KERNEL = "[kernel.kallsyms]"
 USER_LIBRARY = "/usr/bin/server"

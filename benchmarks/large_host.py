@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from necroscope.model.reading import Reading
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.host import Host
 from necroscope.sources.nic_counters import Counter as NicCounter
 from necroscope.sources.nic_counters import DeviceCounters, NicCounters
 from necroscope.sources.source import Read
 
 CORES_COUNT = 96
-SECOND_NS = 10**9
 ENA_DEVICES, ENA_QUEUES = 2, 32
 ENA_DEVICE_COUNTERS = (
     *("total_resets", "reset_fail", "tx_timeout", "wd_expired", "admin_q_pause", "bw_in_allowance_exceeded"),

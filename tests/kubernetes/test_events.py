@@ -8,10 +8,11 @@ from pathlib import Path
 
 from necroscope.kubernetes.cluster_events import Subject, event_document, event_name, subjects_of
 from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
-from necroscope.kubernetes.episodes import MOST_PER_HOUR, SECOND_NS, Episodes
+from necroscope.kubernetes.episodes import MOST_PER_HOUR, Episodes
 from necroscope.kubernetes.event_rules import event_rules, events_not_told
 from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.model.event import EVENT_KINDS, Event
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.nic_queues import NicQueue
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import median
 
-SECOND_NS = 10**9
-
 Series = Sequence[tuple[float, float]]  # seconds, value
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from lab.faults.churn import comm_of
 from necroscope import _native
 from necroscope.model.event import Event
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -22,7 +23,6 @@ from necroscope.store.segment import Segment
 from necroscope.store.store import StoredSegment
 from necroscope.store.stored_events import read_events
 
-SECOND_NS = 10**9
 MARK = "necroscope mark: "
 CLOCK_EVENTS = ["cpu-clock", "cycles"]  # of perf, whichever this machine has
 

@@ -12,13 +12,12 @@ from necroscope.agent.output import Output
 from necroscope.agent.wakeup import Bell
 from necroscope.model.event import Event
 from necroscope.model.reading import Reading
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.store.clock import Anchor
 from necroscope.store.log_trust import trusting_programs
 from necroscope.store.sampler import Sampler
 from necroscope.store.segment import MAX_STEP_NS, Moment
-
-SECOND_NS = 10**9
 
 Watch = Callable[[Moment], Sequence[Event]]
 Observe = Callable[[Moment, Sequence[Event]], None]

@@ -8,12 +8,11 @@ from typing import Any
 from necroscope.cli.times import span
 from necroscope.diagnosis.comparison.baseline import Baseline, named_baseline, quiet_baseline
 from necroscope.errors import NoSamplesError, UsageError
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.window import Selection, Split
 from necroscope.signals.thresholds import Thresholds
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Damage, StoredSegment
 
-UTC = Anchor(0, 0)
 NO_QUIET_HINT = "--against T..T compares with any stretch; necroscope timeline shows what is recorded"
 
 
@@ -45,7 +44,7 @@ def stretch_named(
 def baseline_document(baseline: Baseline) -> dict[str, Any]:
     """What was compared with, for machines."""
     found = baseline.window
-    ranges = [{"begin": UTC.iso(one.begin_ns), "end": UTC.iso(one.end_ns)} for one in found.selections]
+    ranges = [{"begin": iso_utc(one.begin_ns), "end": iso_utc(one.end_ns)} for one in found.selections]
     return {
         "text": baseline.text,
         "seconds": round(found.seconds, 3),

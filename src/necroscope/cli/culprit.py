@@ -24,9 +24,9 @@ from necroscope.cli.times import EventName
 from necroscope.diagnosis.culprit_words import ranking_verdict, suspect_name
 from necroscope.diagnosis.culprits_around import culprits_around
 from necroscope.model.culprit import Ranking, Suspect
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import load_thresholds
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import StoredEvent, events_between, find_event
 
@@ -116,9 +116,8 @@ def _window(arguments: argparse.Namespace, event: StoredEvent) -> Selection:
 
 
 def _document(ranking: Ranking, host: str, case: _Case) -> dict[str, Any]:
-    utc = Anchor(0, 0)
     windows = [
-        {"begin": utc.iso(window.begin_ns), "end": utc.iso(window.end_ns), "cores": window.cpus}
+        {"begin": iso_utc(window.begin_ns), "end": iso_utc(window.end_ns), "cores": window.cpus}
         for window in case.windows
     ]
     return {
@@ -138,7 +137,7 @@ def _document(ranking: Ranking, host: str, case: _Case) -> dict[str, Any]:
 
 def _what(ranking: Ranking, case: _Case) -> str:
     cores = f"core {','.join(map(str, ranking.cores))}" if ranking.cores else "all cores"
-    until = Anchor(0, 0).iso(case.windows[-1].end_ns)
+    until = iso_utc(case.windows[-1].end_ns)
     some = f"{ranking.windows} windows, the last" if ranking.windows > 1 else "the seconds"
     older = f"; {case.left_out:,} older windows left out" if case.left_out else ""
     return (

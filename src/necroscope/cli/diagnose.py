@@ -29,8 +29,8 @@ from necroscope.diagnosis.recorded import accidents_between
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.model.accident import Accident
 from necroscope.model.diagnosis import Diagnosis
+from necroscope.model.timestamp import iso_utc
 from necroscope.signals.thresholds import Thresholds, load_thresholds
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Store
 from necroscope.store.stored_events import StoredEvent, find_event
 
@@ -59,8 +59,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         what = f"of the time around {wanted[0].id} there are no counters"
         raise CannotLookError(what, hint="necroscope timeline shows what there is")
     accidents = accidents_between(chosen.segments, chosen.begin_ns, chosen.end_ns, chosen.damaged)
-    utc = Anchor(0, 0)
-    begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
+    begin, end = iso_utc(chosen.begin_ns), iso_utc(chosen.end_ns)
     body = {
         "host": chosen.host,
         "begin": begin,

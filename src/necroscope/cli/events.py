@@ -18,8 +18,8 @@ from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.model.advice import around_command
 from necroscope.model.event import EVENT_KINDS
+from necroscope.model.timestamp import iso_utc
 from necroscope.signals.kernel_log_events import line_doubts
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Damage
 from necroscope.store.stored_events import StoredEvent, events_between
 
@@ -39,8 +39,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     events = [
         event for event in read_events_of(chosen) if not arguments.kind or event.event.kind in arguments.kind
     ]
-    utc = Anchor(0, 0)
-    begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
+    begin, end = iso_utc(chosen.begin_ns), iso_utc(chosen.end_ns)
     body = {
         "host": chosen.host,
         "begin": begin,
@@ -66,7 +65,7 @@ def event_document(stored: StoredEvent) -> dict[str, Any]:
     del row["time_ns"], row["sequence"]
     return {
         "id": stored.id,
-        "time": Anchor(0, 0).iso(stored.utc_ns),
+        "time": iso_utc(stored.utc_ns),
         "segment": stored.segment.folder.name,
         **row,
     }
@@ -75,8 +74,7 @@ def event_document(stored: StoredEvent) -> dict[str, Any]:
 def event_lines(screen: Screen, events: Sequence[StoredEvent]) -> str:
     """Events for people: when, what, and the id that `flame --around` takes."""
     rows = [
-        (Anchor(0, 0).iso(one.utc_ns)[11:], f"{one.event.text}{line_doubts(one.event)} [{one.id}]")
-        for one in events
+        (iso_utc(one.utc_ns)[11:], f"{one.event.text}{line_doubts(one.event)} [{one.id}]") for one in events
     ]
     return screen.table(rows)
 

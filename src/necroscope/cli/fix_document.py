@@ -7,7 +7,7 @@ from typing import Any
 
 from necroscope.cli.older_fixes import OlderFixes
 from necroscope.model.fix import Fix
-from necroscope.store.clock import Anchor
+from necroscope.model.timestamp import iso_utc
 
 
 def fix_document(fix: Fix) -> dict[str, Any]:
@@ -19,8 +19,8 @@ def fix_document(fix: Fix) -> dict[str, Any]:
         "host": fix.plan.host,
         "root": fix.plan.root,
         "image": fix.plan.is_image,
-        "begun": Anchor(0, 0).iso(fix.begun_ns),
-        "ended": Anchor(0, 0).iso(fix.ended_ns) if fix.ended_ns else None,
+        "begun": iso_utc(fix.begun_ns),
+        "ended": iso_utc(fix.ended_ns) if fix.ended_ns else None,
         "not_as_before": fix.not_as_before,
         "treatments": [{"remedy": one.remedy, "subject": one.subject} for one in fix.plan.treatments],
         "steps": [
@@ -30,7 +30,7 @@ def fix_document(fix: Fix) -> dict[str, Any]:
                 "target": step.target,
                 "command": step.command,
                 "state": progress.state.value,
-                "at": Anchor(0, 0).iso(progress.at_ns) if progress.at_ns else None,
+                "at": iso_utc(progress.at_ns) if progress.at_ns else None,
                 "outcome": progress.outcome,
                 "before": dict(progress.before),
             }

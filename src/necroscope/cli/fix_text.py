@@ -15,10 +15,10 @@ from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import ByHand, Plan, Step
 from necroscope.model.remedy_ids import ADVICE
 from necroscope.model.shell_command import option
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.visible_text import visible_text
 from necroscope.remedies.apply.fixes import Fixes
 from necroscope.remedies.apply.recovery_hints import our_command, undo_command, ways_out
-from necroscope.store.clock import Anchor
 
 INDENT = 3
 PLAN_FILE = "plan.json"
@@ -112,7 +112,7 @@ def list_lines(screen: Screen, found: Fixes, older: OlderFixes, store: Path) -> 
             yield ""
         yield screen.paint(screen.wrap(f"{fix.id}: {fix.state.value}"), STYLES[fix.state])
         done = f"{fix.plan.where}: {_treatments(fix.plan)}"
-        yield screen.wrap(f"{done}; {fix.who}, {Anchor(0, 0).iso(fix.begun_ns)}", 2)
+        yield screen.wrap(f"{done}; {fix.who}, {iso_utc(fix.begun_ns)}", 2)
         yield from _progress_lines(screen, fix)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_store
 from necroscope.cli.screen import Screen
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.import_ import import_file
 from necroscope.profiles.window import lost_in
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Store, StoredSegment
 
 
@@ -38,12 +38,11 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _document(segment: StoredSegment) -> dict[str, Any]:
-    utc = Anchor(0, 0)
     facts = {name: value for name, value in segment.description.items() if name not in ("begin_ns", "end_ns")}
     return {
         "folder": str(segment.folder),
-        "begin": utc.iso(segment.begin_ns),
-        "end": utc.iso(segment.end_ns),
+        "begin": iso_utc(segment.begin_ns),
+        "end": iso_utc(segment.end_ns),
         **facts,
     }
 

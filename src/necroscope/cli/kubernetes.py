@@ -106,15 +106,15 @@ def _handed_over() -> Handover:
 
 def _last(last: Handover | None, settings: KubernetesSettings) -> Handover | None:
     """What the recorder said last, as it is to be told now: what is old says nothing about now."""
-    from necroscope.kubernetes.clock_text import rfc3339
     from necroscope.kubernetes.conditions import conditions_unknown
     from necroscope.kubernetes.handover import Handover
+    from necroscope.model.timestamp import iso_utc_seconds
 
     if last is None:
         return None
     stale_ns = max(STALE_SECONDS, 3 * settings.every_seconds) * 1e9
     if time.time_ns() - last.made_utc_ns > stale_ns:
-        why = f"the recorder has not said anything since {rfc3339(last.made_utc_ns)}"
+        why = f"the recorder has not said anything since {iso_utc_seconds(last.made_utc_ns)}"
         return Handover(last.made_utc_ns, conditions_unknown(why))
     return Handover(last.made_utc_ns, last.conditions)  # its events were told, or wait
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from necroscope.agent.agent import Agent, Orders
@@ -21,7 +20,8 @@ from necroscope.errors import (
     StoreHeldError,
     UntrustedFolderError,
 )
-from necroscope.remedies.verify.windows import SECOND_NS, Window, recorded_seconds
+from necroscope.model.timestamp import SECOND_NS, compact_utc
+from necroscope.remedies.verify.windows import Window, recorded_seconds
 from necroscope.sources.host import Host
 from necroscope.store.config import LONGEST_SEGMENT, load_record_settings
 from necroscope.store.lock import held
@@ -137,10 +137,10 @@ def _recorded(folder: Path, wanted: Wanted) -> float:
 
 def _segments_since(folder: Path, begin_ns: int) -> list[StoredSegment]:
     """The segments of a host from a moment on, by their names: a store may have thousands."""
-    first = datetime.fromtimestamp(begin_ns // SECOND_NS - int(LONGEST_SEGMENT), UTC)
+    first = compact_utc(begin_ns - int(LONGEST_SEGMENT) * SECOND_NS)
     found = []
     for path in sorted(folder.glob("[0-9]*")):
-        if path.name >= f"{first:%Y%m%dT%H%M%SZ}":
+        if path.name >= first:
             try:
                 found.append(read_segment(path))
             except NecroscopeError:  # being made, or damaged: `verify` says so in the end

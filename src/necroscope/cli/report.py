@@ -35,7 +35,7 @@ from necroscope.cli.screen import WIDEST, Screen
 from necroscope.cli.selecting import add_range
 from necroscope.cli.times import event_name
 from necroscope.errors import UsageError
-from necroscope.store.clock import Anchor
+from necroscope.model.timestamp import iso_utc
 
 FORMATS: dict[str, Callable[[Report], str]] = {
     ".md": lambda report: to_markdown(report, Screen(width=WIDEST)),
@@ -77,13 +77,12 @@ def _format(arguments: argparse.Namespace) -> Callable[[Report], str] | None:
 
 
 def _report(incident: Incident) -> Report:
-    utc = Anchor(0, 0)
     judged, why_not = verify_fixes(incident)
     return Report(
         title=f"Incident on {incident.host}",
         host=incident.host,
-        begin=utc.iso(incident.chosen.begin_ns),
-        end=utc.iso(incident.chosen.end_ns),
+        begin=iso_utc(incident.chosen.begin_ns),
+        end=iso_utc(incident.chosen.end_ns),
         verdict=verdict_of(incident),
         sections=(
             summary_part(incident, judged),

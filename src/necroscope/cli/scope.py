@@ -13,10 +13,10 @@ from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose
 from necroscope.diagnosis.comparison.flame_title import describe
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.heatmap import Heatmap, subsecond
 from necroscope.profiles.spare import spare
 from necroscope.profiles.window import require_samples, window
-from necroscope.store.clock import Anchor
 
 SHADES = " .:-=+*#%@"
 MARGIN = 9  # for the fraction of the second at the left
@@ -36,9 +36,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     found, segments = spare(lambda some: window(some, selection, "whole"), segments, selection, damaged)
     require_samples(found, segments)
     heatmap = subsecond(segments, selection, arguments.rows)
-    utc = Anchor(0, 0)
     body = {
-        "begin": utc.iso(heatmap.begin_ns),
+        "begin": iso_utc(heatmap.begin_ns),
         "columns": heatmap.columns,
         "rows": heatmap.rows,
         "cells": list(heatmap.cells),
@@ -64,13 +63,12 @@ def _text(screen: Screen, heatmap: Heatmap, title: str, notes: tuple[str, ...]) 
 
 
 def _block(heatmap: Heatmap, first: int, last: int) -> str:
-    utc = Anchor(0, 0)
     lines = []
     for row in reversed(range(heatmap.rows)):
         cells = "".join(_shade(heatmap.at(column, row), heatmap.most) for column in range(first, last))
         label = f"{row * 1000 // heatmap.rows:>4} ms |" if row % 5 == 0 else f"{'|':>9}"
         lines.append(f"{label}{cells}".rstrip())
-    begin = utc.iso(heatmap.begin_ns + first * heatmap.step_ns)
+    begin = iso_utc(heatmap.begin_ns + first * heatmap.step_ns)
     return "\n".join([*lines, f"{'+':>9}{'-' * (last - first)}", f"{'':>9}{begin}, {last - first} s"])
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from necroscope.cli.arguments import add_store, duration
 from necroscope.cli.times import EARLIEST_NS, LATEST_NS, EventName, moment, moment_or_event
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.model.shell_command import option, shell_command
+from necroscope.model.timestamp import SECOND_NS, iso_utc, parse_compact_utc
 from necroscope.profiles.window import Selection
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Damage, Store, StoredSegment
 from necroscope.store.store_place import store_of_root
 from necroscope.store.stored_events import StoredEvent, find_event
 
-SECOND_NS = 10**9
 RECENT_NS = 600 * SECOND_NS
 LONGEST_NS = 60 * SECOND_NS
 AFTER_NS = SECOND_NS  # shown behind the moment: what an event set off
@@ -80,15 +78,16 @@ def choose_range(arguments: argparse.Namespace) -> Chosen:
 
 
 def _in_words(arguments: argparse.Namespace, begin_ns: int, end_ns: int) -> str:
+    begin, end = iso_utc(begin_ns), iso_utc(end_ns)
     if not arguments.end:
-        return f"after {_utc(begin_ns)}"
-    return f"from {_utc(begin_ns)} to {_utc(end_ns)}" if arguments.begin else f"before {_utc(end_ns)}"
+        return f"after {begin}"
+    return f"from {begin} to {end}" if arguments.begin else f"before {end}"
 
 
 def _what_there_is(segments: Sequence[StoredSegment], begin_ns: int) -> str:
     first_ns, last_ns = min(s.begin_ns for s in segments), max(s.end_ns for s in segments)
     seconds = "; an epoch is in seconds" if begin_ns >= LATEST_NS else ""
-    return f"the first begins at {_utc(first_ns)}, the last recording ends at {_utc(last_ns)}{seconds}"
+    return f"the first begins at {iso_utc(first_ns)}, the last recording ends at {iso_utc(last_ns)}{seconds}"
 
 
 def _where_else(arguments: argparse.Namespace, hint: str) -> str:
@@ -113,10 +112,9 @@ def _damaged_of(store: Store, host: str, *, sure: bool) -> list[Damage]:
 def _named_ns(damage: Damage) -> int:
     """When a segment began, by its name; its description is lost."""
     try:
-        begin = datetime.strptime(damage.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        return parse_compact_utc(damage.folder.name[:16])
     except ValueError:
         return EARLIEST_NS
-    return int(begin.timestamp()) * SECOND_NS
 
 
 def newest(segments: Sequence[StoredSegment]) -> StoredSegment:
@@ -131,10 +129,6 @@ def whole_seconds(segments: Sequence[StoredSegment]) -> tuple[int, int]:
     first_ns = min(segment.begin_ns for segment in segments)
     last_ns = max(segment.end_ns for segment in segments)
     return first_ns + -first_ns % SECOND_NS, last_ns - last_ns % SECOND_NS
-
-
-def _utc(ns: int) -> str:
-    return Anchor(0, 0).iso(ns)
 
 
 def add_moment(parser: argparse.ArgumentParser) -> None:

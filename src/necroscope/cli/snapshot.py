@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels",
         type=Path,
         metavar="FILE",
-        help="what you call this host: TOML, JSON, plain YAML or key=value lines",
+        help="what you call this host: TOML, JSON, YAML or key=value lines",
     )
 
 

@@ -20,12 +20,11 @@ from necroscope.cli.screen import Screen, screen_of
 from necroscope.cli.selecting import Chosen, add_range, choose_range, whole_seconds
 from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.model.advice import around_command
+from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.signals.core_states import LEGEND, MISSING, CoreStates, core_states
 from necroscope.signals.thresholds import load_thresholds
-from necroscope.store.clock import Anchor
 from necroscope.store.stored_events import StoredEvent
 
-SECOND_NS = 10**9
 MARGIN = 11  # for the number of the core at the left, and a line at both ends
 MOST_ROWS = 16
 MOST_COLUMNS = 86_400  # for machines, unless a step is given: a day of seconds
@@ -92,11 +91,10 @@ def _step_ns(arguments: argparse.Namespace, chosen: Chosen, length_ns: int) -> i
 
 
 def _document(host: str, end_ns: int, states: CoreStates, events: Sequence[StoredEvent]) -> dict[str, Any]:
-    utc = Anchor(0, 0)
     return {
         "host": host,
-        "begin": utc.iso(states.begin_ns),
-        "end": utc.iso(end_ns),
+        "begin": iso_utc(states.begin_ns),
+        "end": iso_utc(end_ns),
         "step_seconds": states.step_ns / SECOND_NS,
         "columns": states.columns,
         "legend": LEGEND,
@@ -109,10 +107,9 @@ def _document(host: str, end_ns: int, states: CoreStates, events: Sequence[Store
 def _text(
     screen: Screen, host: str, states: CoreStates, events: Sequence[StoredEvent], *, every: bool
 ) -> Iterator[str]:
-    utc = Anchor(0, 0)
     step = states.step_ns // SECOND_NS
     each = "a second" if step == 1 else f"{step} s"
-    yield screen.paint(screen.wrap(f"{host}, from {utc.iso(states.begin_ns)}, {each} a column"), "bold")
+    yield screen.paint(screen.wrap(f"{host}, from {iso_utc(states.begin_ns)}, {each} a column"), "bold")
     worst = states.worst_first
     shown = sorted(worst if every else worst[:MOST_ROWS])
     for core in shown:

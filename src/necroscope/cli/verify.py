@@ -30,6 +30,7 @@ from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Verdict, Verification
 from necroscope.remedies.apply.fixes import find_fix, read_fixes
 from necroscope.remedies.apply.recovery_hints import our_command
@@ -41,7 +42,6 @@ from necroscope.remedies.verify.verify_change import Asked, verify_change
 from necroscope.remedies.verify.windows import Window, recorded_seconds
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Store, StoredSegment
 from necroscope.store.store_place import host_name
 
@@ -193,7 +193,7 @@ def _again(arguments: argparse.Namespace, verification: Verification) -> str:
     """The command that will tell more, where there is one."""
     if verification.needed_seconds is None:
         return ""
-    options = ["--at", Anchor(0, 0).iso(verification.changed_ns)] if arguments.at else []
+    options = ["--at", iso_utc(verification.changed_ns)] if arguments.at else []
     options += ["--window", f"{verification.needed_seconds + 1:.0f}s"]
     fix = [arguments.fix] if arguments.fix else []
     return our_command("verify", fix, options, arguments.root, arguments.store)
@@ -203,7 +203,7 @@ def _document(verification: Verification, host: str, asked: Asked) -> dict[str, 
     return {
         "fix": verification.fix or None,
         "host": host,
-        "changed": Anchor(0, 0).iso(verification.changed_ns),
+        "changed": iso_utc(verification.changed_ns),
         "verdict": verification.verdict.value,
         "summary": verification.summary,
         "window_seconds": asked.window_seconds,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from necroscope.cli.comparison_text import numbers_text, ratio_text, why_text
 from necroscope.cli.screen import Screen
 from necroscope.model.amounts import time_text
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Comparison, Verdict, Verification
-from necroscope.store.clock import Anchor
 
 STYLES = {
     Verdict.BETTER: "good",
@@ -28,7 +28,7 @@ def verification_lines(
     yield screen.wrap(
         f"{time_text(verification.before_seconds)} before {what} and"
         f" {time_text(verification.after_seconds)} after it, which ended at"
-        f" {Anchor(0, 0).iso(verification.changed_ns)}",
+        f" {iso_utc(verification.changed_ns)}",
         2,
     )
     goals = [one for one in verification.comparisons if one.is_goal]

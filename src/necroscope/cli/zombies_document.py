@@ -11,8 +11,8 @@ from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Wall
 from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
+from necroscope.model.timestamp import iso_utc
 from necroscope.sources.zombie_pins import ZombiePins
-from necroscope.store.clock import Anchor
 
 
 def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, 
     named = named_zombies(report)
     return {
         "host": asdict(seen.labels),
-        "time": Anchor(0, 0).iso(seen.time_ns),
+        "time": iso_utc(seen.time_ns),
         "seconds": round(seconds, 3),
         "counts": asdict(count),
         "others": [asdict(other) for other in seen.counts.others],

@@ -11,13 +11,7 @@ from typing import Any
 
 from necroscope.cli.zombies_recorded import LONG_NS, newest_segments
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
-from necroscope.diagnosis.zombies.recorded_seen import (
-    RECENT_NS,
-    SECOND_NS,
-    LedgerSeen,
-    add_leaks,
-    recorded_leaks,
-)
+from necroscope.diagnosis.zombies.recorded_seen import RECENT_NS, LedgerSeen, add_leaks, recorded_leaks
 from necroscope.diagnosis.zombies.walk_time import walk_time
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import CannotLookError, NecroscopeError, StoreError
@@ -25,6 +19,7 @@ from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
 from necroscope.model.shell_command import option, shell_command
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, Leak
 from necroscope.sources.host import Host
 from necroscope.sources.instance import open_instance

@@ -8,17 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from necroscope.cli.selecting import choose_range
-from necroscope.diagnosis.zombies.recorded_seen import (
-    SECOND_NS,
-    LedgerSeen,
-    last_boot_in,
-    recorded_leaks,
-    recorded_seen,
-)
+from necroscope.diagnosis.zombies.recorded_seen import LedgerSeen, last_boot_in, recorded_leaks, recorded_seen
 from necroscope.diagnosis.zombies.walk_time import walk_time
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import NecroscopeError
 from necroscope.model.labels import Labels
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.store.store import Store, StoredSegment, read_segment
 
 LONG_NS = 24 * 3600 * SECOND_NS

@@ -13,10 +13,10 @@ from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
 from necroscope.diagnosis.zombies.zombie_report import ZombieReport
 from necroscope.model.amounts import time_text
 from necroscope.model.finding import Evidence
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.value_text import value_text
 from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, CgroupLedger
 from necroscope.sources.zombie_pins import ZombiePins
-from necroscope.store.clock import Anchor
 
 MOST_LISTED = 100
 MOST_SHARES = 12
@@ -30,9 +30,7 @@ def zombies_text(screen: Screen, report: ZombieReport, by: By, seconds: float) -
     yield screen.paint(screen.wrap(f"{labels.hostname or 'this host'}: {_verdict(report)}"), style)
     cores = f"{labels.cores_possible} possible cores" if labels.cores_possible else "cores unknown"
     looked = f", looked for {seconds:.0f} s" if seconds >= 1 else ""
-    yield screen.wrap(
-        f"{Anchor(0, 0).iso(seen.time_ns)}, Linux {labels.kernel or 'unknown'}, {cores}{looked}"
-    )
+    yield screen.wrap(f"{iso_utc(seen.time_ns)}, Linux {labels.kernel or 'unknown'}, {cores}{looked}")
     yield ""
     yield screen.table(_counts(report))
     ledger = seen.ledger.value
@@ -63,7 +61,7 @@ def zombies_text(screen: Screen, report: ZombieReport, by: By, seconds: float) -
 def summary_line(report: ZombieReport) -> str:
     """One line, for a log."""
     count = report.seen.counts.memory
-    line = f"{Anchor(0, 0).iso(report.seen.time_ns)} tracked {count.tracked} in-use {count.in_use}"
+    line = f"{iso_utc(report.seen.time_ns)} tracked {count.tracked} in-use {count.in_use}"
     ledger = report.seen.ledger.value
     known = f" ledger-dying {ledger.dying} ledger-zombies {ledger.zombies}" if ledger else ""
     return f"{line} dying {count.dying}{known} rate {rate_text(report.rate)}"

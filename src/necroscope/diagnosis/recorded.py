@@ -11,6 +11,7 @@ from necroscope.diagnosis.scene import Rank, Scene
 from necroscope.findings.unit_held_back import accidents_of
 from necroscope.model.accident import Accident
 from necroscope.model.culprit import Ranking
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
@@ -30,8 +31,6 @@ from necroscope.store.read_range import read_stretch
 from necroscope.store.segment import Moment, Segment
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import StoredEvent, events_between
-
-SECOND_NS = 10**9
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from necroscope.diagnosis.scene import Scene
 from necroscope.model.event import Event
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.kernel_log_events import kernel_log_rules
 
-SECOND_NS = 10**9
 # The gravest kind that is there is explained; the others may be its cause.
 KINDS = (
     ("nic-reset",),

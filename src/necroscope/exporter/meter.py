@@ -19,13 +19,14 @@ from necroscope.exporter.finding_meter import finding_samples
 from necroscope.exporter.nic_meter import STARVED_SECONDS, NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.node_state import NodeState
+from necroscope.signals.unit_restarts import UnitRestarts
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThreads
-from necroscope.sources.units import UNITS, Units
+from necroscope.sources.units import UNITS
 from necroscope.store.segment import Moment
 
 MOST_REMEMBERED = 512  # events; more cores than that are not saturated at once
@@ -99,8 +100,8 @@ class Meter:
             self._cgroups.observe_counts(moment.time_ns, cgroups.value)
         if ledger := readings.get(CGROUP_LEDGER.id):
             self._cgroups.observe_ledger(ledger.value)
-        if units := readings.get(UNITS.id):
-            self._restarts.observe(units.value)
+        if UNITS.id in readings:
+            self._restarts.observe(moment)
 
     def _observe_event(self, event: Event, begin_ns: int) -> None:
         # The kernel log's first reading is history. Counted again at every start of ours, old events would
@@ -173,20 +174,14 @@ class _RestartMeter:
 
     total: int = 0
     by_unit: dict[str, int] = field(default_factory=dict)
-    _before: dict[str, int] | None = None
+    _restarts: UnitRestarts = field(default_factory=UnitRestarts)
     _is_known: bool = False
 
-    def observe(self, units: Units | None) -> None:
-        self._is_known = units is not None and any(unit.restarts is not None for unit in units)
-        if units is None or not self._is_known:
-            return
-        now = {unit.name: unit.restarts for unit in units if unit.restarts is not None}
-        for name, restarts in now.items() if self._before is not None else ():
-            # A unit that was inactive begins at 0, and so does one that was started by hand meanwhile.
-            before = (self._before or {}).get(name, 0)
-            if added := restarts - before if restarts >= before else restarts:
-                self._count(name, added)
-        self._before = now
+    def observe(self, moment: Moment) -> None:
+        self._is_known = any(unit.restarts is not None for unit in moment.value(UNITS) or ())
+        for restarts in self._restarts.feed(moment):
+            if restarts.count:
+                self._count(restarts.unit.name, restarts.count)
 
     def _count(self, name: str, added: int) -> None:
         self.total += added

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from necroscope.findings.detector import Case, detector
 from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import DISABLE_UNIT, LIMIT_CRASH_LOOP
+from necroscope.signals.unit_restarts import count_restarts
 from necroscope.sources.units import UNITS, Unit, Units
 
 RESTARTED_ON_FAILURE_ONLY = frozenset({"on-failure", "on-abnormal", "on-abort", "on-watchdog"})
@@ -33,23 +32,11 @@ def unit_crash_loop(case: Case) -> Iterator[Finding]:
     not end the loop.
     """
     series = [timed.value for timed in case.segment.series(UNITS)]
-    rises = count_restarts(series)
+    rises = count_restarts(case.segment)
     for unit in series[-1]:
         rise = rises.get(unit.name, 0)
         if severity := _severity(case, unit, rise):
             yield _finding(case, series, unit, rise, severity)
-
-
-def count_restarts(series: Sequence[Units]) -> dict[str, int]:
-    """How often each unit was restarted while we looked; a count that falls began again at 0."""
-    rises: Counter[str] = Counter()
-    for before, after in pairwise(series):
-        known = {unit.name: unit.restarts for unit in before}
-        for unit in after:
-            last = known.get(unit.name)
-            if unit.restarts is not None and last is not None:
-                rises[unit.name] += unit.restarts - last if unit.restarts >= last else unit.restarts
-    return rises
 
 
 def ends_in_failure(series: Sequence[Units], name: str) -> bool:

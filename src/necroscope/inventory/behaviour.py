@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from necroscope.findings.detector import Case
-from necroscope.findings.unit_crash_loop import count_restarts, ends_in_failure, unit_crash_loop
+from necroscope.findings.unit_crash_loop import ends_in_failure, unit_crash_loop
 from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Finding, Severity
 from necroscope.model.inventory import Running, Served
 from necroscope.model.reading import Reading
 from necroscope.signals.thresholds import Thresholds
+from necroscope.signals.unit_restarts import count_restarts
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, owner_of
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
@@ -99,7 +100,7 @@ def see_behaviour(
             details=named,
             sockets=sockets.value,
             loops=tuple(unit_crash_loop.look(case)) if series else (),
-            restarts=count_restarts(series) if len(series) > 1 else {},
+            restarts=count_restarts(segment),
             failing=frozenset(name for name in named if ends_in_failure(series, name)),
             cpu_ratio=_cpu_ratio(segment),
             cgroups=_cgroups(segment, named),

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from necroscope.kubernetes.clock_text import rfc3339
 from necroscope.kubernetes.episode import Episode
 from necroscope.kubernetes.names import COMPONENT, FIELD_MANAGER
 from necroscope.kubernetes.ray_pods import NodePod
+from necroscope.model.timestamp import iso_utc_seconds
 
 LONGEST_MESSAGE = 1024
 LONGEST_NAME = 253
@@ -65,7 +65,7 @@ def event_document(node: str, subject: Subject, episode: Episode) -> dict[str, A
         "source": {"component": COMPONENT, "host": node},
         "reportingComponent": COMPONENT,
         "reportingInstance": node,
-        "firstTimestamp": rfc3339(episode.first_utc_ns),
+        "firstTimestamp": iso_utc_seconds(episode.first_utc_ns),
         **event_change(episode),
     }
 
@@ -75,7 +75,7 @@ def event_change(episode: Episode) -> dict[str, Any]:
     return {
         "message": episode.message[:LONGEST_MESSAGE],
         "count": episode.count,
-        "lastTimestamp": rfc3339(episode.last_utc_ns),
+        "lastTimestamp": iso_utc_seconds(episode.last_utc_ns),
     }
 
 

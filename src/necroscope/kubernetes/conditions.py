@@ -13,13 +13,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from necroscope.kubernetes.clock_text import rfc3339
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.names import DOMAIN
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.recorder_status import Status
 from necroscope.model.shell_command import shell_command
+from necroscope.model.timestamp import iso_utc_seconds
 from necroscope.model.visible_text import visible_text
 
 LONGEST_MESSAGE = 500
@@ -125,7 +125,7 @@ def _condition(
     told = "; ".join(f"{id} could not look: {why.get(id, 'it was not asked')}" for id in unseen)
     if set(unseen) & set(rule.must_look):
         return _made(rule, "Unknown", NOT_CHECKED, told)
-    until = f"in the 10 minutes until {rfc3339(state.examined_utc_ns)}" if rule.must_look else ""
+    until = f"in the 10 minutes until {iso_utc_seconds(state.examined_utc_ns)}" if rule.must_look else ""
     message = " ".join(filter(None, (rule.healthy_message, until)))
     return _made(rule, "False", rule.healthy_reason, f"{message}; {told}" if told else message)
 

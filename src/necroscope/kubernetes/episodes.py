@@ -18,10 +18,10 @@ from necroscope.kubernetes.event_rules import EventRule, event_rules
 from necroscope.kubernetes.event_words import Busy, NicWords, line_words
 from necroscope.model.advice import around_command
 from necroscope.model.event import Event, event_id
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.model.visible_text import visible_text
 from necroscope.sources.nic_queues import NicQueues
 
-SECOND_NS = 10**9
 EPISODE_NS = 600 * SECOND_NS  # without anything for so long, it is over
 OCCURRENCE_NS = 10 * SECOND_NS  # the lines of one stall and of the reset behind it
 TELL_AGAIN_NS = 60 * SECOND_NS  # an episode that goes on

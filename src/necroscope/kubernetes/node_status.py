@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from necroscope.kubernetes.clock_text import rfc3339
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.conditions import condition_rules
 from necroscope.kubernetes.names import DOMAIN, FIELD_MANAGER
+from necroscope.model.timestamp import iso_utc_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def conditions_patch(
     conditions: Sequence[Condition], standing: Mapping[str, Standing], now_ns: int
 ) -> dict[str, Any]:
     """The patch that sets them. Since when a status stands is kept as long as it is the same."""
-    now = rfc3339(now_ns)
+    now = iso_utc_seconds(now_ns)
     rows = []
     for one in conditions:
         before = standing.get(one.type)

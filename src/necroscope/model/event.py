@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+
+from necroscope.model.timestamp import iso_utc
 
 EVENT_KINDS: dict[str, str] = {
     "nic-reset": "a network device stalled, was reset, or failed to reset",
@@ -62,5 +63,5 @@ class Event:
 
 def event_id(event: Event, utc_ns: int) -> str:
     """The name of an event that happened at a time of day; it can be given to `--around`."""
-    when = datetime.fromtimestamp(utc_ns // 10**6 / 1000, UTC)
-    return f"{event.kind}-{when:%Y%m%dT%H%M%S}.{utc_ns // 10**6 % 1000:03d}Z-{event.sequence}"
+    when = iso_utc(utc_ns).replace("-", "").replace(":", "")
+    return f"{event.kind}-{when}-{event.sequence}"

@@ -12,12 +12,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.perf_command import PerfCommand, Wish, do_with_less, plan_command
 from necroscope.profiles.perf_session import HEAD_BYTES, PerfSession, closed_files, sessions_in
 from necroscope.sources.host import Host
 from necroscope.sources.plain_files import open_plain
 
-SECOND_NS = 10**9
 GOOD_RUN_NS = 60 * SECOND_NS
 LONGEST_PAUSE_SECONDS = 60
 MOST_RESIDENT_BYTES = 256 << 20  # perf has been seen to grow for weeks: then it is replaced

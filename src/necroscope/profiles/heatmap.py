@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from necroscope import _native
 from necroscope.errors import UsageError
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection, opened, touched
 from necroscope.store.store import StoredSegment
 
-SECOND_NS = 10**9
 MOST_COLUMNS = 86_400  # a day of seconds
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from necroscope import _native
 from necroscope.errors import UsageError
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection, add_lost, lost_in, opened, touched
 from necroscope.store.store import StoredSegment
 
-SECOND_NS = 10**9
 MOST_CELLS = 86_400 * 50  # a day of seconds in fifty rows
 MOST_NAMES = 100
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope import _native
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection, opened, touched
 from necroscope.store.store import StoredSegment
 
-SECOND_NS = 10**9
 CLOCKS = ("cycles", "cpu-clock")  # what samples time; a tracepoint counts something else
 SLACK_NS = 2 * SECOND_NS  # samples may lie a little outside the first and last reading of their segment
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from necroscope import _native
-from necroscope.errors import NoSamplesError, StoreError
+from necroscope.errors import NoSamplesError
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
 from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.profiles.search import Search, compiled
-from necroscope.store.clock import Anchor
 from necroscope.store.journal import JOURNAL
+from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import StoredSegment, sealed_meanwhile
-from necroscope.store.store_place import not_permitted
 
 Split = Literal["whole", "comm", "process", "thread", "core"]
 
@@ -192,8 +192,7 @@ def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
             why := segment.description.get("no_profile")
         ):
             raise NoSamplesError("no samples there", hint=f"{segment.folder.name}: {why}")
-    utc = Anchor(0, 0)
-    spans = f"{utc.iso(segments[0].begin_ns)} to {utc.iso(segments[-1].end_ns)}"
+    spans = f"{iso_utc(segments[0].begin_ns)} to {iso_utc(segments[-1].end_ns)}"
     raise NoSamplesError("no samples there", hint=f"the store has {len(segments)} segments, from {spans}")
 
 
@@ -219,8 +218,5 @@ def opened(segment: StoredSegment) -> Iterator[_native.Profile]:
     folder = open_profile(segment) if segment.is_open else segment.profile
     try:
         yield _native.Profile(folder)
-    except PermissionError as error:
-        raise not_permitted(folder) from error
     except OSError as error:
-        hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{folder}: {error}", hint=hint) from error
+        raise unreadable_file(folder, error) from error

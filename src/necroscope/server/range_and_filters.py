@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from necroscope.errors import UsageError
-from necroscope.store.clock import Anchor
+from necroscope.model.timestamp import SECOND_US, iso_utc
 from necroscope.store.store import StoredSegment
 
 US_NS = 1000
-SECOND_US = 1_000_000
 LATEST_US = 7_258_118_400 * SECOND_US  # the year 2200: nanoseconds must stay 64-bit numbers
 LONGEST_SEARCH = 200
 MOST_NAMES = 100
@@ -53,8 +52,7 @@ class Range:
     @property
     def words(self) -> str:
         """The range in a sentence."""
-        utc = Anchor(0, 0)
-        return f"from {utc.iso(self.begin_ns)} to {utc.iso(self.end_ns)}"
+        return f"from {iso_utc(self.begin_ns)} to {iso_utc(self.end_ns)}"
 
     def touched(self, segments: Sequence[StoredSegment]) -> list[StoredSegment]:
         """The segments that have a part of it."""

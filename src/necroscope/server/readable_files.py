@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from necroscope.errors import StoreError
+from necroscope.store.segment_damage import damaged_segment
 from necroscope.store.store import DESCRIPTION
 
 LARGEST_DESCRIPTION_BYTES = 16 << 20  # thousands of times what a recorder writes
-HINT = "the segment is damaged: remove its folder, or restore it"
 
 
 def require_files(folder: Path) -> None:
@@ -25,10 +24,10 @@ def require_files(folder: Path) -> None:
     """
     for path, mode in _modes(folder):
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise StoreError(f"{path}: not a file", hint=HINT)
+            raise damaged_segment(f"{path}: not a file")
     with suppress(OSError):
         if (folder / DESCRIPTION).stat().st_size > LARGEST_DESCRIPTION_BYTES:
-            raise StoreError(f"{folder / DESCRIPTION}: too large", hint=HINT)
+            raise damaged_segment(f"{folder / DESCRIPTION}: too large")
 
 
 def _modes(folder: Path) -> Iterator[tuple[str, int]]:

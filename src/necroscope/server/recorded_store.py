@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 
 from necroscope.diagnosis.explained import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
+from necroscope.model.timestamp import iso_utc, parse_compact_utc
 from necroscope.model.visible_text import LINES, visible_text
 from necroscope.server.answers.damaged import Damaged
 from necroscope.server.answers.zombies import Forecast
@@ -23,7 +23,6 @@ from necroscope.server.segment_counts import SegmentCounts
 from necroscope.server.segment_seconds import SegmentSeconds
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
-from necroscope.store.clock import Anchor
 from necroscope.store.followed_journals import FollowedJournals
 from necroscope.store.journal import JOURNAL
 from necroscope.store.store import (
@@ -186,15 +185,13 @@ def _may_be_in(damage: Damage, span: Range) -> bool:
 def _named_begin_ns(folder: Path) -> int | None:
     """When a segment began by its name, where its description is lost."""
     try:
-        begin = datetime.strptime(folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        return parse_compact_utc(folder.name[:16])
     except ValueError:
         return None
-    return int(begin.timestamp()) * 10**9
 
 
 def _what_there_is(segments: Sequence[StoredSegment]) -> str:
     if not segments:
         return "there are imported captures only"
-    utc = Anchor(0, 0)
     first_ns, last_ns = min(s.begin_ns for s in segments), max(s.end_ns for s in segments)
-    return f"the first begins at {utc.iso(first_ns)}, the last recording ends at {utc.iso(last_ns)}"
+    return f"the first begins at {iso_utc(first_ns)}, the last recording ends at {iso_utc(last_ns)}"

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from necroscope import _native
-from necroscope.errors import NecroscopeError, StoreError
+from necroscope.errors import NecroscopeError
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cores import CORES
 from necroscope.store.read_range import read_moments
 from necroscope.store.seal import COUNTERS
 from necroscope.store.segment import MAX_STEP_NS
+from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import Damage, StoredSegment, has_file
-from necroscope.store.store_place import not_permitted
 from necroscope.store.tables import shape_of
 
 MISSING = " "
@@ -102,20 +102,13 @@ def _add(grid: _native.CoreGrid, segment: StoredSegment) -> None:
         try:
             grid.add_file(path, segment.offset_ns)
         except OSError as error:
-            raise cores_damage(path, error) from error
+            raise unreadable_file(path, error) from error
 
 
 def cores_file(segment: StoredSegment) -> Path | None:
     """The counters of the cores of a sealed segment; None where they were not recorded."""
     name = f"{COUNTERS}/{CORES.id}.parquet"
     return segment.folder / name if has_file(segment, name) else None
-
-
-def cores_damage(path: Path, error: OSError) -> NecroscopeError:
-    """What a user is told of counters that cannot be read."""
-    if isinstance(error, PermissionError):
-        return not_permitted(path)
-    return StoreError(f"{path}: {error}", hint="the segment is damaged: remove its folder, or restore it")
 
 
 def open_columns(segment: StoredSegment) -> dict[str, list[int]]:

@@ -10,9 +10,9 @@ from necroscope.signals.cgroup_leaks import CgroupLeaks
 from necroscope.signals.kernel_log_events import KnownNics, match_lines
 from necroscope.signals.saturated_cores import SaturatedCores
 from necroscope.signals.thresholds import Thresholds
+from necroscope.signals.unit_restarts import UnitRestarts
 from necroscope.sources.kernel_log import KERNEL_LOG, LogLine
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
-from necroscope.sources.units import UNITS, Unit
 from necroscope.store.segment import Moment
 
 SAME_STALL_NS = 10_000_000_000  # a line and a count this close together tell of one stall
@@ -32,7 +32,7 @@ class Watch:
         self._begin_ns: int | None = None
         self._reset_ns: dict[str, int] = {}  # by device
         self._timeouts: dict[tuple[str, int], int] = {}  # by device and queue
-        self._units: dict[str, Unit] = {}
+        self._unit_restarts = UnitRestarts()
 
     def __call__(self, moment: Moment) -> list[Event]:
         """What happened, as far as this moment tells."""
@@ -82,18 +82,17 @@ class Watch:
                 )
 
     def _restarts(self, moment: Moment) -> Iterator[Event]:
-        for unit in moment.value(UNITS) or ():
-            before = self._units.get(unit.name)
-            self._units[unit.name] = unit
-            if before and (rise := (unit.restarts or 0) - (before.restarts or 0)) > 0:
-                times = "once" if rise == 1 else f"{rise} times"
+        for restarts in self._unit_restarts.feed(moment):
+            unit = restarts.unit
+            if restarts.count:
+                times = "once" if restarts.count == 1 else f"{restarts.count} times"
                 yield Event(
                     kind="unit-restart",
                     time_ns=min(unit.state_changed_ns or moment.time_ns, moment.time_ns),
                     rule="units",
-                    text=f"{unit.name} was started again {times}; {unit.restarts} restarts in all",
+                    text=f"{unit.name} was started again {times}; systemd counts {unit.restarts}",
                     unit=unit.name,
-                    reason=unit.result or before.result,
+                    reason=unit.result,
                 )
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
+
+from necroscope.model.timestamp import iso_utc
 
 STEP_NS = 20_000_000  # the wall clock moved by more than this against CLOCK_MONOTONIC: it was set
 MOST_TRIES = 3
@@ -39,13 +40,9 @@ class Anchor:
         """How long the machine had been suspended since it booted."""
         return self.boot_ns - self.monotonic_ns
 
-    def utc(self, monotonic_ns: int) -> datetime:
-        """The time of day of a recorded instant."""
-        return datetime.fromtimestamp((monotonic_ns + self.offset_ns) / 1e9, UTC)
-
     def iso(self, monotonic_ns: int) -> str:
         """The time of day as text, to the millisecond."""
-        return self.utc(monotonic_ns).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso_utc(monotonic_ns + self.offset_ns)
 
     def stepped_from(self, before: Anchor) -> bool:
         """Whether the wall clock was set, or the machine suspended, between an earlier anchor and this."""

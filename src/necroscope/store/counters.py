@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from necroscope import _native
-from necroscope.errors import StoreError
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
 from necroscope.store.gc_paused import no_garbage
 from necroscope.store.segment import Moment
+from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.tables import Row, Shape, Table, shape_of
 
 READINGS = "readings.parquet"
@@ -84,8 +84,7 @@ def read_counters(folder: Path, sources: Sequence[Source[Any]] = SOURCES) -> lis
         given = {name for name, absence in zip(table["source"], table["absence"], strict=True) if not absence}
         values = {name: _read_source(folder, wanted[name]) for name in wanted if name in given}
     except OSError as error:
-        hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{folder}: {error}", hint=hint) from error
+        raise unreadable_file(folder, error) from error
     readings: dict[int, dict[str, Reading[Any]]] = defaultdict(dict)
     costs: dict[int, dict[str, int]] = defaultdict(dict)
     columns = (table[name] for name, _ in READING_COLUMNS)

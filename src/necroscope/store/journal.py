@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from necroscope.errors import StoreError
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.catalog import SOURCES
@@ -16,6 +15,7 @@ from necroscope.sources.plain_files import read_plain
 from necroscope.store.clock import Anchor
 from necroscope.store.frames import frame, payloads
 from necroscope.store.segment import Moment
+from necroscope.store.segment_damage import damaged_segment
 from necroscope.store.tables import shape_of
 
 T = TypeVar("T")
@@ -82,8 +82,7 @@ def journal_bytes(folder: Path) -> bytes:
     except (FileNotFoundError, PermissionError):
         raise
     except OSError as error:
-        what = f"{folder / JOURNAL}: {error.strerror}"
-        raise StoreError(what, hint="the segment is damaged: remove its folder") from error
+        raise damaged_segment(f"{folder / JOURNAL}: {error.strerror}") from error
 
 
 def read_journal(data: bytes) -> Journal:

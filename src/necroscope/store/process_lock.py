@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from necroscope.model.timestamp import iso_utc
 from necroscope.sources.plain_files import open_plain, read_plain
-from necroscope.store.clock import Anchor
 
 PAUSE_SECONDS = 0.05
 MAX_BYTES = 4096
@@ -29,7 +29,7 @@ class Holder:
     since_ns: int  # UTC
 
     def __str__(self) -> str:
-        return f"pid {self.pid}, since {Anchor(0, 0).iso(self.since_ns)}"
+        return f"pid {self.pid}, since {iso_utc(self.since_ns)}"
 
 
 class AlreadyHeldError(Exception):

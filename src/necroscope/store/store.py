@@ -14,14 +14,15 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from necroscope.errors import NecroscopeError, StoreError
+from necroscope.model.timestamp import compact_utc
 from necroscope.sources.plain_files import open_plain, read_plain
 from necroscope.store.durable import FOLDER_MODE, write_durably
 from necroscope.store.journal import journal_bytes, last_moment_ns
+from necroscope.store.segment_damage import damaged_segment
 from necroscope.store.segment_description import check_description, parse_description
 from necroscope.store.store_place import not_permitted
 from necroscope.store.trusted_folder import make_trusted
@@ -152,7 +153,7 @@ def seal(folder: Path, description: Mapping[str, Any], begin_ns: int) -> StoredS
 
 def segment_names(parent: Path, begin_ns: int) -> Iterator[Path]:
     """The names that a segment which begins then may have, the best first."""
-    start = f"{datetime.fromtimestamp(begin_ns // 10**9, UTC):%Y%m%dT%H%M%SZ}"
+    start = compact_utc(begin_ns)
     return (parent / (f"{start}-{number}" if number else start) for number in range(1000))
 
 
@@ -190,8 +191,7 @@ def read_segment(folder: Path, last_moment: Callable[[Path], int | None] = last_
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{path}: {type(error).__name__}: {error}", hint=hint) from error
+        raise damaged_segment(f"{path}: {type(error).__name__}: {error}") from error
 
 
 def _folders(parent: Path) -> list[Path]:
@@ -220,8 +220,7 @@ def has_file(segment: StoredSegment, name: str) -> bool:
         raise not_permitted(path) from error
     listed = any(file["name"] == name for file in segment.description.get("files", ()))
     if listed and (segment.folder / DESCRIPTION).exists():  # else all of it was removed meanwhile
-        hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{path} is missing", hint=hint)
+        raise damaged_segment(f"{path} is missing")
     return False
 
 

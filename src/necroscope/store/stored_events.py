@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from necroscope import _native
-from necroscope.errors import NecroscopeError, StoreError, UsageError
+from necroscope.errors import NecroscopeError, UsageError
 from necroscope.model.event import Event, event_id
 from necroscope.model.shell_command import option, shell_command
 from necroscope.store.journal import journal_bytes, read_journal
+from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import Damage, StoredSegment, has_file, sealed_meanwhile
-from necroscope.store.store_place import not_permitted
 from necroscope.store.tables import Record
 
 EVENTS = "events.parquet"
@@ -146,11 +146,8 @@ def _read_sealed(path: Path) -> list[tuple[str, Event]]:
         rows = zip(*(columns[name] for name in names), strict=True)
         events = [Event(**dict(zip(names, row, strict=True))) for row in rows]
         return list(zip(columns["id"], events, strict=True))
-    except PermissionError as error:
-        raise not_permitted(path) from error
     except (OSError, KeyError, TypeError, ValueError) as error:
-        hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{path}: {error}", hint=hint) from error
+        raise unreadable_file(path, error) from error
 
 
 @cache

@@ -15,13 +15,13 @@ from necroscope.cli.main import main
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.store.clock import Anchor
+from necroscope.model.timestamp import iso_utc
 
 
 def made(folder: Path, plan: Plan) -> list[str]:
     """Write the tables of a fleet, and give the words that name it and its time."""
     write_fleet(folder, plan)
-    begin, end = (Anchor(0, 0).iso(time_us * 1000) for time_us in (plan.begin_us, plan.end_us))
+    begin, end = (iso_utc(time_us * 1000) for time_us in (plan.begin_us, plan.end_us))
     return ["--fleet", str(folder), "-b", begin, "-e", end]
 
 

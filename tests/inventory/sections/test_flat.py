@@ -1,4 +1,4 @@
-"""Configuration files as flat names, and YAML that is not plain."""
+"""Configuration files as flat names, and YAML that is damaged or hostile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import time
 
 import pytest
 
-from necroscope.inventory.sections.flat import flatten, parse_json, parse_plain_yaml, parse_toml
+from necroscope.inventory.sections.flat import (
+    MAX_YAML_CHARACTERS,
+    flatten,
+    parse_json,
+    parse_toml,
+    parse_yaml,
+)
 
 KUBELET = """\
 # made by an installer
@@ -43,7 +49,7 @@ systemReserved: null
 
 
 def flat(text: str) -> dict[str, str]:
-    return dict(flatten(parse_plain_yaml(text)))
+    return dict(flatten(parse_yaml(text)))
 
 
 def test_what_kubelet_writes() -> None:
@@ -74,16 +80,31 @@ def test_json_is_yaml() -> None:
     assert flat('{"a": {"b": [1, true, null, "x"]}}') == {"a/b": "1, true, null, x"}
 
 
+def test_brackets_and_blocks_of_text() -> None:
+    assert flat("a: {b: c}\nd: [e, {f: g}]") == {"a/b": "c", "d/0": "e", "d/1/f": "g"}
+    assert flat("a: |\n  two\n  lines\nb: >-\n  one\n  line") == {"a": "two\nlines\n", "b": "one line"}
+
+
+def test_scalars_are_as_they_are_written() -> None:
+    text = "a: yes\nb: 0755\nc: 1.10\nd: 2026-04-15\ne: 1_000\nf:\ng: ~\n12:30: <<\n"
+    assert flat(text) == {
+        **{"a": "yes", "b": "0755", "c": "1.10", "d": "2026-04-15", "e": "1_000"},
+        **{"f": "null", "g": "null", "12:30": "<<"},
+    }
+
+
+def test_an_empty_file_says_nothing() -> None:
+    assert parse_yaml("") == parse_yaml("# nothing\n---\n") == {}
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "a: &anchor b",
-        "a: *anchor",
-        "a: |\n  block",
-        "a: >-\n  block",
+        "a: &b [x]\nc: [*b, *b]",
         "a: !tag b",
-        "a: {b: c}",
-        "a: [b, {c: d}]",
+        "a: !!int b",
+        "a: !!python/object/apply:os.system [b]",
+        "a: \x07b",
         "a: 'cut",
         "a:\n\tb: c",
         "a: b\n---\nc: d",
@@ -92,19 +113,31 @@ def test_json_is_yaml() -> None:
         "\n".join(" " * n + f"k{n}:" for n in range(200)),
     ],
 )
-def test_what_is_not_plain_is_an_error_that_quotes_nothing(text: str) -> None:
+def test_what_cannot_be_read_is_an_error_that_quotes_nothing(text: str) -> None:
     with pytest.raises(ValueError, match=r"^[^&*!|>'{]+$"):
-        parse_plain_yaml(text)
+        parse_yaml(text)
 
 
 def test_hostile_text_is_quick() -> None:
-    begin = time.monotonic()
-    for text in ("a" + " " * 500_000 + "b", "- " * 200_000, "'" * 500_000, "a:\n" * 100_000, "-" * 500_000):
+    most = MAX_YAML_CHARACTERS
+    begin = time.process_time()
+    for text in (
+        "a" + " " * (most - 2) + "b",
+        "- " * (most // 2),
+        "'" * most,
+        "a:\n" * (most // 3),
+        "[" * most,
+    ):
         try:
-            dict(flatten(parse_plain_yaml(text)))
+            dict(flatten(parse_yaml(text)))
         except ValueError:
             continue
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
+
+
+def test_a_file_without_end_is_an_error() -> None:
+    with pytest.raises(ValueError, match="more than 131,072 characters"):
+        parse_yaml("a" * (MAX_YAML_CHARACTERS + 1))
 
 
 def test_deep_documents_are_an_error() -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from necroscope.server.range_and_filters import SECOND_US, Range
+from necroscope.model.timestamp import SECOND_US
+from necroscope.server.range_and_filters import Range
 from necroscope.store.segment import Moment
 from tests.diagnosis.scenes import NIC_LINE, ledger, scene_of, tasks, units, zombies
 from tests.segments import BEGIN_NS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from necroscope.server.range_and_filters import SECOND_US, Range
+from necroscope.model.timestamp import SECOND_US
+from necroscope.server.range_and_filters import Range
 from necroscope.server.recorded_store import RecordedStore
 from tests.diagnosis.sampled_seconds import Work, sampled_segment
 from tests.stored import HOST, UTC_NS, event_of

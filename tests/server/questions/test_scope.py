@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
+from necroscope.model.timestamp import SECOND_US
 from necroscope.server.questions.scope import ask_scope
-from necroscope.server.range_and_filters import SECOND_US, Filters, Range
+from necroscope.server.range_and_filters import Filters, Range
 from necroscope.server.recorded_store import RecordedStore
 from tests.diagnosis.sampled_seconds import HERTZ, sampled_segment
 from tests.server.questions.sampled_store import BEGIN_US, RESET, plan, sampled_store, seconds

@@ -7,7 +7,7 @@ import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from necroscope.store.clock import Anchor
+from necroscope.model.timestamp import iso_utc
 
 ENDING = "_us"
 
@@ -29,5 +29,5 @@ def document_of(noun: Any) -> Any:
 
 def _field(name: str, value: Any) -> tuple[str, Any]:
     if name.endswith(ENDING) and (value is None or isinstance(value, int)):
-        return name.removesuffix(ENDING), None if value is None else Anchor(0, 0).iso(value * 1000)
+        return name.removesuffix(ENDING), None if value is None else iso_utc(value * 1000)
     return name, document_of(value)

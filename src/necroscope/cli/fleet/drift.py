@@ -31,8 +31,8 @@ from necroscope.cli.fleet.asking import (
 from necroscope.cli.screen import Screen
 from necroscope.errors import UsageError
 from necroscope.fleet.packages import needs_packages
+from necroscope.model.timestamp import iso_utc
 from necroscope.sources.host import read_whole
-from necroscope.store.clock import Anchor
 
 if TYPE_CHECKING:
     from necroscope.fleet.questions.drift_facts import FactOfGroup
@@ -69,10 +69,9 @@ def run(arguments: argparse.Namespace) -> Answer:
         with open_engine(arguments) as engine:
             hosts = gather_hosts(tables, engine, kinds, begin_us, end_us)
         drift = conclude_drift(tables, hosts, kinds, failing)
-    utc = Anchor(0, 0)
     asked: dict[str, Any] = {
-        "begin": utc.iso(begin_us * 1000),
-        "end": utc.iso(end_us * 1000),
+        "begin": iso_utc(begin_us * 1000),
+        "end": iso_utc(end_us * 1000),
         "kinds": [] if failing else list(kinds),
         "failing": arguments.failing,
     }

@@ -7,8 +7,8 @@ import math
 from necroscope.cli.screen import Screen
 from necroscope.model.amounts import amount_text, listed
 from necroscope.model.fleet.rollout import Period, Rollout
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Verdict
-from necroscope.store.clock import Anchor
 
 STYLES = {"better": "good", "worse": "critical", "unchanged": "warning", "inconclusive": "bold"}
 WEEK_HOURS = 168.0
@@ -27,7 +27,7 @@ def fixed_text(screen: Screen, rollout: Rollout) -> str:
         "",
         screen.wrap(
             f"Sure to be better: {_percent(rollout.p_better)}; to have halved: {_percent(rollout.p_halved)}. "
-            f"From {Anchor(0, 0).iso(rollout.at_us * 1000)} on."
+            f"From {iso_utc(rollout.at_us * 1000)} on."
         ),
     ]
     if rollout.days_needed is not None:

@@ -31,11 +31,11 @@ from necroscope.cli.output_file import add_output, refuse_existing
 from necroscope.cli.screen import Screen
 from necroscope.errors import NoSamplesError
 from necroscope.fleet.packages import needs_packages
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
 from necroscope.profiles.window import flame
-from necroscope.store.clock import Anchor
 
 if TYPE_CHECKING:
     from necroscope.model.fleet.fleet_flame import FleetFlame
@@ -83,9 +83,8 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _title(found: FleetFlame, arguments: argparse.Namespace) -> Title:
-    utc = Anchor(0, 0)
     kinds = ", ".join(found.kinds)
-    span = f"{utc.iso(found.begin_us * 1000)} to {utc.iso(found.end_us * 1000)}"
+    span = f"{iso_utc(found.begin_us * 1000)} to {iso_utc(found.end_us * 1000)}"
     text = f"{arguments.window:g} s before {found.merged:,} events ({kinds}) of {found.hosts:,} hosts, {span}"
     notes = (
         f"{found.samples:,} samples in {found.seconds:,.0f} s",

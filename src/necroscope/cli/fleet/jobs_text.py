@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from necroscope.cli.screen import Screen
 from necroscope.model.fleet.job import Blame, JobBlame
-from necroscope.store.clock import Anchor
+from necroscope.model.timestamp import iso_utc
 
 if TYPE_CHECKING:
     from necroscope.model.fleet.job import Jobs
@@ -78,7 +78,7 @@ def _table(screen: Screen, rows: Sequence[JobBlame]) -> str:
 
 
 def _name(one: JobBlame) -> str:
-    when = Anchor(0, 0).iso(one.job.end_us * 1000)[:19] if one.job.end_us is not None else "?"
+    when = iso_utc(one.job.end_us * 1000)[:19] if one.job.end_us is not None else "?"
     return f"{when} {one.job.id}"
 
 

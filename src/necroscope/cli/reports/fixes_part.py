@@ -12,11 +12,9 @@ from necroscope.cli.reports.verified import Judged, windows_text
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix, FixState, Progress
 from necroscope.model.plan import ByHand, Step
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Comparison, Verification
 from necroscope.remedies.apply.recovery_hints import undo_command
-from necroscope.store.clock import Anchor
-
-UTC = Anchor(0, 0)
 
 
 def changes_part(incident: Incident) -> Section:
@@ -31,8 +29,8 @@ def changes_part(incident: Incident) -> Section:
 
 def _fix(fix: Fix, store: Path) -> Iterator[Block]:
     yield Heading(f"{fix.id}: {fix.state.value}")
-    ended = f", ended {UTC.iso(fix.ended_ns)}" if fix.ended_ns else ", and has not ended"
-    yield Paragraph(f"Begun {UTC.iso(fix.begun_ns)} by {fix.who}{ended}.")
+    ended = f", ended {iso_utc(fix.ended_ns)}" if fix.ended_ns else ", and has not ended"
+    yield Paragraph(f"Begun {iso_utc(fix.begun_ns)} by {fix.who}{ended}.")
     if fix.plan.reasons:
         yield Paragraph("Because:")
         yield Bullets(fix.plan.reasons)
@@ -49,7 +47,7 @@ def _step(number: int, step: Step, progress: Progress) -> Iterator[Block]:
     yield Heading(f"Step {number}: {step.action} {step.target}")
     yield Code(step.command)
     rows = (
-        ("state", f"{progress.state.value}{f', {UTC.iso(progress.at_ns)}' if progress.at_ns else ''}"),
+        ("state", f"{progress.state.value}{f', {iso_utc(progress.at_ns)}' if progress.at_ns else ''}"),
         ("why", step.why),
         *((f"before, {name}", value) for name, value in progress.before.items()),
         ("outcome", progress.outcome),

@@ -8,11 +8,9 @@ from necroscope.cli.diagnosis_text import suspect_text
 from necroscope.cli.reports.blocks import Paragraph, Section, Table
 from necroscope.cli.reports.incident import Incident
 from necroscope.cli.reports.verified import Judged, windows_text
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Verification
-from necroscope.store.clock import Anchor
 from necroscope.store.read_range import labels_of
-
-UTC = Anchor(0, 0)
 
 
 def verdict_of(incident: Incident) -> str:
@@ -39,9 +37,9 @@ def _facts(incident: Incident, judged: dict[str, Judged]) -> Iterator[tuple[str,
     labels = labels_of(chosen.segments[-1])
     where = ", ".join(filter(None, (labels.instance_type, labels.zone, labels.machine_image)))
     yield from ((name, text) for name, text in (("kernel", labels.kernel), ("machine", where)) if text)
-    yield "range", f"{UTC.iso(chosen.begin_ns)} to {UTC.iso(chosen.end_ns)}"
+    yield "range", f"{iso_utc(chosen.begin_ns)} to {iso_utc(chosen.end_ns)}"
     if incident.symptom:
-        yield "symptom", f"{incident.symptom.id}, {UTC.iso(incident.symptom.utc_ns)}"
+        yield "symptom", f"{incident.symptom.id}, {iso_utc(incident.symptom.utc_ns)}"
     if incident.diagnosis and incident.diagnosis.culprit:
         yield "culprit", suspect_text(incident.diagnosis.culprit)
     for fix in incident.fixes:

@@ -11,12 +11,10 @@ from necroscope.cli.reports.incident import Incident
 from necroscope.cli.selecting import whole_seconds
 from necroscope.model.event import FREQUENT_KINDS
 from necroscope.model.fix import Fix, StepState
+from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.signals.core_states import LEGEND, MISSING, CoreStates, core_states
-from necroscope.store.clock import Anchor
 from necroscope.store.stored_events import StoredEvent
 
-UTC = Anchor(0, 0)
-SECOND_NS = 10**9
 COLUMNS = 46  # of the picture of the cores: with its margins it fits into a narrow terminal
 MOST_CORES = 16
 MOST_ROWS = 200
@@ -52,7 +50,7 @@ def _events(events: tuple[StoredEvent, ...]) -> Iterator[Row]:
         text = f"{first.event.kind}: {first.event.text}"
         if more:
             text += f" (and {len(more):,} more like it until {_clock(more[-1].utc_ns)})"
-        yield Row(UTC.iso(first.utc_ns), f"{text} [{first.id}]", first.event.kind in FREQUENT_KINDS)
+        yield Row(iso_utc(first.utc_ns), f"{text} [{first.id}]", first.event.kind in FREQUENT_KINDS)
 
 
 def _alike(stored: StoredEvent) -> tuple[str, str, str, int | None]:
@@ -61,13 +59,13 @@ def _alike(stored: StoredEvent) -> tuple[str, str, str, int | None]:
 
 
 def _fix(fix: Fix) -> Iterator[Row]:
-    yield Row(UTC.iso(fix.begun_ns), f"fix begun by {fix.who} [{fix.id}]")
+    yield Row(iso_utc(fix.begun_ns), f"fix begun by {fix.who} [{fix.id}]")
     for number, (step, progress) in enumerate(zip(fix.plan.steps, fix.progress, strict=True), 1):
         if progress.at_ns and progress.state is not StepState.WAITING:
             what = f"step {number}, {step.action} {step.target}: {progress.state.value}"
-            yield Row(UTC.iso(progress.at_ns), f"{what} [{fix.id}]")
+            yield Row(iso_utc(progress.at_ns), f"{what} [{fix.id}]")
     if fix.ended_ns:
-        yield Row(UTC.iso(fix.ended_ns), f"fix ended [{fix.id}]")
+        yield Row(iso_utc(fix.ended_ns), f"fix ended [{fix.id}]")
 
 
 def _cores(incident: Incident) -> Iterator[Block]:
@@ -88,7 +86,7 @@ def _picture(states: CoreStates) -> Iterator[Block]:
     shown = sorted(worst[:MOST_CORES])
     each = f"{states.step_ns // SECOND_NS} s"
     left_out = f"; {len(worst) - len(shown)} quieter cores are left out" if len(worst) > len(shown) else ""
-    yield Paragraph(f"The cores from {UTC.iso(states.begin_ns)}, {each} a column{left_out}:")
+    yield Paragraph(f"The cores from {iso_utc(states.begin_ns)}, {each} a column{left_out}:")
     yield Code("\n".join(f"{f'core {core}':>8} |{states.states[core]}|" for core in shown))
     used = set("".join(states.states[core] for core in shown))
     names = {MISSING: "blank"}
@@ -96,4 +94,4 @@ def _picture(states: CoreStates) -> Iterator[Block]:
 
 
 def _clock(utc_ns: int) -> str:
-    return UTC.iso(utc_ns)[11:]
+    return iso_utc(utc_ns)[11:]

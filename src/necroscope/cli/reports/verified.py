@@ -15,15 +15,14 @@ from necroscope.errors import NecroscopeError
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Verification
 from necroscope.remedies.apply.verdicts import read_verdict
 from necroscope.remedies.verify.change import after_window, change_of
 from necroscope.remedies.verify.observe import Recording
 from necroscope.remedies.verify.verify_change import Asked, verify_change
 from necroscope.remedies.verify.windows import recorded_seconds
-from necroscope.store.clock import Anchor
 
-UTC = Anchor(0, 0)
 LONGEST_SECONDS = 3600.0  # a report does not read days of counters for a verdict that `verify` gives
 MORE_SECONDS = 2.0  # recorded than was compared; less is the end of the same recording
 
@@ -45,7 +44,7 @@ class Judged:
     @property
     def source(self) -> str:
         """Who judged by which time."""
-        return f"verify, {UTC.iso(self.told.at_ns)}" if self.told else "all that is recorded"
+        return f"verify, {iso_utc(self.told.at_ns)}" if self.told else "all that is recorded"
 
     @property
     def changed(self) -> Verification | None:

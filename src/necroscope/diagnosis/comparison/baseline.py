@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, quiet_seconds
 from necroscope.diagnosis.comparison.saturated_spans import Span
 from necroscope.errors import NoSamplesError
+from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.spare import spare
-from necroscope.profiles.tally import SECOND_NS, tally
+from necroscope.profiles.tally import tally
 from necroscope.profiles.window import Selection, Split, Window, require_samples, touched, windows
 from necroscope.signals.thresholds import Thresholds
-from necroscope.store.clock import Anchor
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import events_between
 
 AROUND_NS = (FARTHEST + 60) * SECOND_NS  # an event that lasts may begin before the first quiet second
-UTC = Anchor(0, 0)
 MOST_TOLD = 3  # stretches that a title names one by one
 NO_QUIET = "no quiet second is recorded within ten minutes of it"
 
@@ -64,7 +63,7 @@ def named_baseline(
     found, left = spare(lambda some: windows(some, (part,), split), segments, part, damaged)
     if not found.seconds:
         require_samples(found, left)
-    return Baseline(found, f"{part.seconds:.3g} s until {UTC.iso(part.end_ns)}")
+    return Baseline(found, f"{part.seconds:.3g} s until {iso_utc(part.end_ns)}")
 
 
 def _quiet_parts(
@@ -120,7 +119,7 @@ def _stretches(starts: Sequence[int]) -> list[tuple[int, int]]:
 def _quiet_text(parts: Sequence[Selection], selection: Selection) -> str:
     count = round(sum(part.seconds for part in parts))
     what = f"{count} quiet second{'s' if count > 1 else ''}"
-    day = UTC.iso(selection.begin_ns)[:10]
+    day = iso_utc(selection.begin_ns)[:10]
     if len(parts) > MOST_TOLD:
         ends = _clock(parts[0].begin_ns, day), _clock(parts[-1].end_ns, day)
         return f"{what} in {len(parts)} stretches from {ends[0]} to {ends[1]}"
@@ -130,5 +129,5 @@ def _quiet_text(parts: Sequence[Selection], selection: Selection) -> str:
 
 def _clock(utc_ns: int, day: str) -> str:
     """To the second, without the day that the title has."""
-    text = UTC.iso(utc_ns)
+    text = iso_utc(utc_ns)
     return text[11:19] if text.startswith(day) else f"{text[:19]}Z"

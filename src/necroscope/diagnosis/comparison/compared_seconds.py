@@ -11,12 +11,12 @@ from functools import cache
 from importlib.resources import files
 
 from necroscope.diagnosis.comparison.quiet_seconds import quiet_seconds
-from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS, Span
+from necroscope.diagnosis.comparison.saturated_spans import Span
 from necroscope.errors import NoSamplesError
+from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.tally import Tally, tally
 from necroscope.profiles.window import Selection, touched
 from necroscope.signals.thresholds import Thresholds
-from necroscope.store.clock import Anchor
 from necroscope.store.store import StoredSegment
 from necroscope.store.stored_events import StoredEvent
 
@@ -144,8 +144,7 @@ def _of_one_boot(segments: Sequence[StoredSegment], windows: Sequence[Selection]
     """The segments of the boot that the first window lies in; of imported captures, those it touches."""
     near = [segment for window in windows[:1] for segment in touched(segments, window)]
     if not near:
-        utc = Anchor(0, 0)
-        when = f"{utc.iso(windows[0].begin_ns)} to {utc.iso(windows[0].end_ns)}" if windows else ""
+        when = f"{iso_utc(windows[0].begin_ns)} to {iso_utc(windows[0].end_ns)}" if windows else ""
         raise NoSamplesError(f"no samples there: {when}", hint="necroscope timeline shows what is recorded")
     first = near[0]
     if not first.boot_id:

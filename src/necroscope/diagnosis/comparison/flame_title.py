@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from necroscope.diagnosis.comparison.baseline import Baseline
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.window import SHORTEST_SECONDS, Selection, Window
-from necroscope.store.clock import Anchor
 
 
 def describe(selection: Selection, host: str) -> str:
     """A selection in words, for a title."""
-    utc = Anchor(0, 0)
-    parts = [host, f"{selection.seconds:.3g} s until {utc.iso(selection.end_ns)}"]
+    parts = [host, f"{selection.seconds:.3g} s until {iso_utc(selection.end_ns)}"]
     if selection.cpus:
         parts.append(f"core {','.join(map(str, selection.cpus))}")
     for what, names in (

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.core_states import MISSING, core_letters
 from necroscope.signals.saturated_cores import GRACE_SECONDS
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.store import StoredSegment
 
-SECOND_NS = 10**9
 FULL, OTHER = "S", "."
 # Readings that are a little late leave a second without one; two are a hole.
 RUN = re.compile(f"{FULL}+(?:{MISSING}{FULL}+)*")

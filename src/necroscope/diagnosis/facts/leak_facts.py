@@ -18,12 +18,12 @@ from necroscope.diagnosis.facts.pace import Pace
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, LedgerGroup
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.units import UNITS, Units
 
 LEDGER = "tracefs, cgroup_mkdir/rmdir/release"
-SECOND_NS = 10**9
 FACTOR = 2.0  # leaks per restart may differ so much from one interval to the next, and still agree
 
 
@@ -173,10 +173,10 @@ def _agree(scene: Scene, owner: Owner | None, loop: Loop | None) -> Fact:
         return Fact(None, unknown="whether leaks follow restarts: they were read less than twice together")
     seen = Evidence("cgroups leaked per restart", round(per_restart, 2), "cgroups", f"{LEDGER}; systemd")
     steady = []
-    for begin_ns, end_ns, restarts in loop.steps:
-        leaked = leaked_between(scene, owner.name, begin_ns, end_ns)
-        if leaked is not None and restarts >= 3:
-            steady.append(leaked / restarts)
+    for step in loop.steps:
+        leaked = leaked_between(scene, owner.name, step.begin_ns, step.end_ns)
+        if leaked is not None and step.count >= 3:
+            steady.append(leaked / step.count)
     if not steady:
         return Fact(None, (seen,), "whether leaks follow restarts: too few in between two readings")
     fits = all(per_restart / FACTOR <= one <= per_restart * FACTOR for one in steady)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from necroscope.diagnosis.facts.pace import Pace, pace_of
 from necroscope.diagnosis.scene import Scene
+from necroscope.signals.unit_restarts import Restarts, over
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked, owner_of
-from necroscope.sources.units import UNITS
 from necroscope.store.segment import Timed
 
 ALIKE = 0.8  # leaks per restart, or restarts per leak: so close to one that it can hardly be chance
@@ -24,7 +24,7 @@ class Loop:
     unit: str
     restarts: int
     pace: Pace  # while it was started again
-    steps: tuple[tuple[int, int, int], ...]  # from, to, restarts
+    steps: tuple[Restarts, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +75,23 @@ def _pace(series: list[Timed[CgroupLedger]], last: Timed[CgroupLedger], owner: s
 
 def find_loops(scene: Scene, end_ns: int) -> list[Loop]:
     """Units that were started again before a time, or before the first reading after it; most often first."""
-    series = scene.segment.series(UNITS)
-    later = [timed.time_ns for timed in series if timed.time_ns >= end_ns]
-    series = [timed for timed in series if not later or timed.time_ns <= later[0]]
-    rises: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-    for before, after in pairwise(series):
-        counts = {unit.name: unit.restarts or 0 for unit in before.value}
-        for unit in after.value:
-            rise = (unit.restarts or 0) - counts.get(unit.name, unit.restarts or 0)
-            if rise > 0:
-                rises[unit.name].append((before.time_ns, after.time_ns, rise))
-    loops = [Loop(n, sum(r for *_, r in steps), _restarts(steps), tuple(steps)) for n, steps in rises.items()]
+    by_unit: dict[str, list[Restarts]] = defaultdict(list)
+    for step in over(scene.segment):
+        if step.count and step.begin_ns < end_ns:
+            by_unit[step.unit.name].append(step)
+    loops = [
+        Loop(name, sum(step.count for step in steps), _pace_of_restarts(steps), tuple(steps))
+        for name, steps in by_unit.items()
+    ]
     least = scene.limit("unit-crash-loop.restarts")
     return sorted((loop for loop in loops if loop.restarts >= least), key=lambda loop: -loop.restarts)
 
 
-def _restarts(steps: list[tuple[int, int, int]]) -> Pace:
+def _pace_of_restarts(steps: list[Restarts]) -> Pace:
     """How often a unit was started again, while it was."""
-    totals = accumulate(restarts for *_, restarts in steps)
-    return pace_of([(steps[0][0], 0), *((step[1], total) for step, total in zip(steps, totals, strict=True))])
+    totals = accumulate(step.count for step in steps)
+    counts = ((step.end_ns, total) for step, total in zip(steps, totals, strict=True))
+    return pace_of([(steps[0].begin_ns, 0), *counts])
 
 
 def loop_behind(scene: Scene, owner: Owner | None, loops: list[Loop]) -> tuple[Loop | None, str]:
@@ -120,7 +118,7 @@ def _folded(unit: str) -> str:
 
 def leaks_per_restart(scene: Scene, owner: Owner, loop: Loop) -> float | None:
     """How many cgroups an owner leaked for each restart of a unit; None: not read often enough."""
-    number = leaked_between(scene, owner.name, loop.steps[0][0], loop.steps[-1][1])
+    number = leaked_between(scene, owner.name, loop.steps[0].begin_ns, loop.steps[-1].end_ns)
     return number / loop.restarts if number is not None else None
 
 

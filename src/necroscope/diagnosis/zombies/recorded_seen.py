@@ -11,6 +11,7 @@ from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of, recor
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.reading import Absence, Reading
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.reclaim import RECLAIM
@@ -18,7 +19,6 @@ from necroscope.store.read_range import labels_of, read_moments
 from necroscope.store.segment import Moment
 from necroscope.store.store import StoredSegment
 
-SECOND_NS = 10**9
 RECENT_NS = 600 * SECOND_NS
 NOT_RECORDED: Reading[CgroupLedger] = Reading(
     absence=Absence.SWITCHED_OFF, detail="no ledger was recorded there"

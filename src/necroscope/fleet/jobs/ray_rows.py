@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from necroscope.errors import ClusterError
 from necroscope.model.fleet.job import ENDED, SUCCEEDED
+from necroscope.model.timestamp import compact_utc
 
 MS_PER_DAY = 86_400_000
 EARLIEST_MS = 1_000_000_000_000  # 2001: an earlier time is none
@@ -139,7 +139,7 @@ def _job(row: dict[str, Any], now_ms: int) -> RayJob | None:
 def _driver_id(number: str, begin_ms: int | None) -> str:
     if begin_ms is None:
         return number
-    return f"{number}-{datetime.fromtimestamp(begin_ms // 1000, UTC):%Y%m%dT%H%M%SZ}"
+    return f"{number}-{compact_utc(begin_ms * 10**6)}"
 
 
 def _text(row: dict[str, Any], name: str) -> str:

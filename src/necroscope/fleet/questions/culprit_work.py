@@ -17,12 +17,12 @@ from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.cache import default_cache
 from necroscope.fleet.tables.segments_brought import bring_files
 from necroscope.model.culprit import Ranking
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.store import StoredSegment, read_segment
 from necroscope.store.wall_time import with_right_clocks
 
-SECOND_NS = 10**9
 AFTER_NS = SECOND_NS  # what an event set off; as `culprit` has it
 LONGEST_NS = 60 * SECOND_NS  # of an event that lasts
 SATURATED = "core-saturated"  # it is the time for which it was

@@ -27,7 +27,6 @@ from necroscope.fleet.questions.jobs_gathered import (
 )
 from necroscope.fleet.questions.jobs_sentences import blame_of, is_chance_too_low, note_of
 from necroscope.fleet.questions.jobs_window import (
-    SECOND_US,
     Look,
     Recording,
     Window,
@@ -37,6 +36,7 @@ from necroscope.fleet.questions.jobs_window import (
 )
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.job import FAILED, SUCCEEDED, Blame, ChanceCheck, Job, JobBlame, Jobs
+from necroscope.model.timestamp import SECOND_US
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from necroscope.fleet.jobs.failure_signs import Sign
 from necroscope.fleet.questions.jobs_gathered import Recorded
-from necroscope.fleet.questions.jobs_window import SECOND_US, Look, Window, job_numbers
+from necroscope.fleet.questions.jobs_window import Look, Window, job_numbers
 from necroscope.model.fleet.job import ENDED, Blame, ChanceCheck, Job, JobBlame
+from necroscope.model.timestamp import SECOND_US
 
 MOST_NAMES = 3
 LEAST_EVENTS = 3

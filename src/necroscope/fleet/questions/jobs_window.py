@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from necroscope.fleet.questions.jobs_gathered import NodeEvent, Span
 from necroscope.model.fleet.job import Job
-
-SECOND_US = 10**6
+from necroscope.model.timestamp import SECOND_US
 
 
 @cache

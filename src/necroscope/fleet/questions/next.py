@@ -16,11 +16,11 @@ from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.statistics.trends import Series, trends_of
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.forecast import Forecast, Next
+from necroscope.model.timestamp import SECOND_US
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
 
 STEPS = 96  # of the range, in each of which one segment of a host is looked at; of a day, 15 minutes each
-SECOND_US = 10**6
 HOUR = 3600.0
 LONGEST_SEGMENT_US = 3600 * SECOND_US
 # To have the value of the last segment by a maximum alone: its time above, the value below.

@@ -6,9 +6,9 @@ The segment after an event's is there only later: it is decided anew at every ru
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from necroscope.fleet.ship.parts import SEGMENT_NAME
+from necroscope.model.timestamp import parse_compact_utc
 from necroscope.store.retention import Entry
 
 WORTH = 2  # as model.event.worth_keeping says
@@ -38,5 +38,4 @@ def within(entries: Sequence[Entry], begin_us: int, end_us: int) -> list[Entry]:
 def _begin_us(entry: Entry) -> int:
     if not SEGMENT_NAME.fullmatch(entry.name):
         return entry.end_ns // 1000
-    begin = datetime.strptime(entry.name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-    return int(begin.timestamp()) * 10**6
+    return parse_compact_utc(entry.name[:16]) // 1000

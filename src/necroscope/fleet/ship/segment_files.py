@@ -7,16 +7,15 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
-from necroscope.errors import StoreError
 from necroscope.fleet.ship.canonical import digest_of
 from necroscope.fleet.ship.parts import SegmentFile
 from necroscope.sources.plain_files import read_plain
 from necroscope.store.seal import PROFILE
+from necroscope.store.segment_damage import damaged_segment
 from necroscope.store.store import CAPTURE, DESCRIPTION, MAX_DESCRIPTION_BYTES, StoredSegment
 
 NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 DIGEST = re.compile(r"[0-9a-f]{64}")
-HINT = "the segment is damaged: remove its folder, or restore it"
 
 
 def files_of(segment: StoredSegment, *, with_samples: bool) -> list[SegmentFile]:
@@ -35,11 +34,11 @@ def _checked(segment: StoredSegment, row: Mapping[str, Any]) -> SegmentFile:
     name, size, digest = row["name"], row.get("bytes"), row.get("sha256")
     path = segment.folder / name
     if not NAME.fullmatch(name) or not isinstance(size, int) or not DIGEST.fullmatch(str(digest)):
-        raise StoreError(f"{segment.folder / DESCRIPTION} lists a file that cannot be: '{name}'", hint=HINT)
+        raise damaged_segment(f"{segment.folder / DESCRIPTION} lists a file that cannot be: '{name}'")
     try:
         status = path.lstat()
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}", hint=HINT) from error
+        raise damaged_segment(f"{path}: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode) or status.st_size != size:
-        raise StoreError(f"{path} is not the file that was sealed", hint=HINT)
+        raise damaged_segment(f"{path} is not the file that was sealed")
     return SegmentFile(name, size, str(digest))

@@ -10,9 +10,9 @@ from necroscope import _native
 from necroscope.diagnosis.zombies.recorded_counts import COLUMNS, Count
 from necroscope.diagnosis.zombies.wall import memory_cost
 from necroscope.diagnosis.zombies.zombie_memory import zombie_memory
-from necroscope.errors import StoreError
 from necroscope.fleet.ship.parts import ToldEvent
 from necroscope.model.fleet.segment_summary import SegmentSummary
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.core_states import core_letters
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount
@@ -21,11 +21,10 @@ from necroscope.store.counters import READINGS
 from necroscope.store.read_range import labels_of
 from necroscope.store.seal import COUNTERS
 from necroscope.store.segment import MAX_STEP_NS
+from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import StoredSegment, has_file
-from necroscope.store.store_place import not_permitted
 from necroscope.store.stored_events import read_events
 
-SECOND_NS = 10**9
 SATURATED, OTHER = "S", "."
 
 
@@ -102,9 +101,6 @@ def _table(segment: StoredSegment, name: str, columns: list[str]) -> dict[str, l
     path = segment.folder / COUNTERS / name
     try:
         found = _native.read_table(path, columns)
-    except PermissionError as error:
-        raise not_permitted(path) from error
     except OSError as error:
-        hint = "the segment is damaged: remove its folder, or restore it"
-        raise StoreError(f"{path}: {error}", hint=hint) from error
+        raise unreadable_file(path, error) from error
     return found if all(name in found for name in columns) else {}

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from necroscope.errors import NothingRecordedError, StoreError
@@ -32,6 +31,7 @@ from necroscope.fleet.tables.cache import (
 )
 from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import LATEST_US, FleetTables
+from necroscope.model.timestamp import parse_compact_utc
 from necroscope.store.durable import write_durably
 from necroscope.store.store import DESCRIPTION, safe_name
 from necroscope.store.trusted_folder import make_trusted
@@ -127,8 +127,7 @@ def _files_of(tables: FleetTables, host: str, segment: str) -> list[tuple[str, i
 def _likely_ranges(segment: str) -> Iterator[tuple[int, int]]:
     """Where to look: around the time in the name, then everywhere: the host's clock may have been wrong."""
     with suppress(ValueError):
-        begin = datetime.strptime(segment.partition("-")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-        begin_us = int(begin.timestamp()) * 10**6
+        begin_us = parse_compact_utc(segment.partition("-")[0]) // 1000
         yield max(0, begin_us - HOUR_US), begin_us + HOUR_US
     yield 0, LATEST_US
 

@@ -5,7 +5,7 @@ Reads    the file that --config names, else /var/lib/kubelet/config.yaml and whe
 Needs    the right to read these files
 Costs    one small read per file: less than 1 ms
 
-A file that only a flag names but that is not plain (see `flat`) is said to be not read.
+A file that cannot be read (see `flat` for what YAML may have) is reported as such.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Mapping
 
 from necroscope.inventory.sections.environment import environment_of
-from necroscope.inventory.sections.flat import parse_plain_yaml
+from necroscope.inventory.sections.flat import parse_yaml
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.runtime import add_configuration
 from necroscope.inventory.sections.subject import Subject
@@ -65,13 +65,11 @@ def read_kubelet(subject: Subject) -> Reading[Facts]:
     for name, value in flags.items():
         gathered.add(f"flags/{name}", value)
     for file in (flags["config"],) if "config" in flags else FILES:
-        if add_configuration(host, gathered, "config", file, parse=parse_plain_yaml):
+        if add_configuration(host, gathered, "config", file, parse=parse_yaml):
             gathered.add("config-file", file)
             break
     folder = flags.get("config-dir", "/etc/kubernetes/kubelet/config.json.d")
     for file in host.names(folder).value or ():
         if file.endswith((".conf", ".json", ".yaml")):
-            add_configuration(
-                host, gathered, f"config-dir/{file}", f"{folder}/{file}", parse=parse_plain_yaml
-            )
+            add_configuration(host, gathered, f"config-dir/{file}", f"{folder}/{file}", parse=parse_yaml)
     return gathered.reading(subject.why_nothing)

@@ -67,7 +67,7 @@ def read_labels(subject: Subject) -> Reading[Facts]:
 
 
 def read_label_file(path: Path) -> dict[str, str]:
-    """The labels in a file: TOML, JSON, plain YAML or `key=value` lines. Raises UsageError at others."""
+    """The labels in a file: TOML, JSON, YAML or `key=value` lines. Raises UsageError at others."""
     try:
         text = read_whole(path).decode()
     except OSError as error:
@@ -79,7 +79,7 @@ def read_label_file(path: Path) -> dict[str, str]:
             return _flat(parser_of(path.name)(text))
         return _flat(parse_json(text)) if text.lstrip().startswith("{") else parse_label_lines(text)
     except ValueError as error:
-        hint = "TOML, JSON, plain YAML or lines of key=value are read"
+        hint = "TOML, JSON, YAML or lines of key=value are read"
         raise UsageError(f"{path}: {error}", hint=hint) from error
 
 

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from necroscope.errors import NecroscopeError, UntrustedFolderError
+from necroscope.model.timestamp import iso_utc
 from necroscope.remedies.apply.fixes_folder import opened_fixes
 from necroscope.remedies.apply.who import Who
-from necroscope.store.clock import Anchor
 
 LOG = "log.jsonl"
 REFUSED = "refused"
@@ -50,7 +50,7 @@ class Asked:
 
 def add_to_log(store: Path, who: Who, at_ns: int, line: LogLine) -> None:
     """Append a line, durably. Raises OSError, UntrustedFolderError."""
-    document = {"at": Anchor(0, 0).iso(at_ns), "who": asdict(who), **asdict(line)}
+    document = {"at": iso_utc(at_ns), "who": asdict(who), **asdict(line)}
     with opened_fixes(store) as fixes:
         descriptor = fixes.open(LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:

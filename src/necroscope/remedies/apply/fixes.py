@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
 from necroscope.errors import CannotLookError, NecroscopeError, PlanError, StoreError, UsageError
 from necroscope.model.fix import Fix
 from necroscope.model.plan import Plan
+from necroscope.model.timestamp import compact_utc
 from necroscope.remedies.apply.fixes_folder import RecordFolder, fixes_folder, opened_fixes
 from necroscope.remedies.apply.history import fix_from
 from necroscope.remedies.apply.journal import JOURNAL, Entry, Happening, entry_line, read_entries
@@ -142,5 +142,5 @@ def _free_name(fixes: RecordFolder, plan: Plan, begun_ns: int) -> str:
 def _names(plan: Plan, begun_ns: int) -> Iterator[str]:
     """The ids that a fix which begins then may have, the best first."""
     remedy = plan.treatments[0].remedy if plan.treatments else "nothing"
-    start = f"{datetime.fromtimestamp(begun_ns // 10**9, UTC):%Y%m%dT%H%M%SZ}-{remedy}"
+    start = f"{compact_utc(begun_ns)}-{remedy}"
     return (f"{start}-{number}" if number > 1 else start for number in range(1, MOST_OF_ONE_SECOND))

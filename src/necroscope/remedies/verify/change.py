@@ -10,7 +10,8 @@ from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import Goal
 from necroscope.model.remedy_ids import OF_A_UNIT
-from necroscope.remedies.verify.windows import SECOND_NS, Window
+from necroscope.model.timestamp import SECOND_NS
+from necroscope.remedies.verify.windows import Window
 
 SETTLING_NS = 2 * SECOND_NS  # what was stopped is still being removed and freed meanwhile
 TAKEN_BACK = (StepState.UNDOING, StepState.UNDONE)

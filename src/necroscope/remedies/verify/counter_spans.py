@@ -12,6 +12,7 @@ from necroscope.errors import NecroscopeError
 from necroscope.model.reading import Reading
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import Window, touched
+from necroscope.signals.unit_restarts import restarts_between
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.reclaim import Reclaim
 from necroscope.sources.softirq_threads import SoftirqThreads
@@ -173,12 +174,7 @@ def pages_added(before: Reclaim, after: Reclaim) -> float:
 
 def restarts_added(name: str) -> Callable[[Units, Units], float]:
     """Restarts of a unit; one that is not listed is inactive, and has none."""
-
-    def added(before: Units, after: Units) -> float:
-        was, now = _restarts(_unit(name, before)), _restarts(_unit(name, after))
-        return now - was if now >= was else now  # set back to 0 by a start or reset-failed by hand
-
-    return added
+    return lambda before, after: restarts_between(before, after).get(name, 0)
 
 
 def is_running(name: str, units: Units) -> bool:
@@ -194,7 +190,3 @@ def is_running(name: str, units: Units) -> bool:
 
 def _unit(name: str, units: Units) -> Unit | None:
     return next((unit for unit in units if unit.name == name), None)
-
-
-def _restarts(unit: Unit | None) -> int:
-    return (unit.restarts or 0) if unit else 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from necroscope.model.event import Event
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.remedies.verify.spans import Span, Spans
-from necroscope.remedies.verify.windows import SECOND_NS, Window, pieces_of, recorded_parts
+from necroscope.remedies.verify.windows import Window, pieces_of, recorded_parts
 from necroscope.signals.core_states import MISSING, core_letters
 from necroscope.signals.kernel_log_events import kernel_log_rules
 from necroscope.signals.saturated_cores import GRACE_SECONDS

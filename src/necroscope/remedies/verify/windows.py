@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.store.store import StoredSegment
 
-SECOND_NS = 10**9
 SLACK_NS = 3 * SECOND_NS // 2
 
 

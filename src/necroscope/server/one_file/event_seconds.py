@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from necroscope.model.timestamp import SECOND_US
 from necroscope.server.answers.diagnosis import Explained
 from necroscope.server.answers.events import RecordedEvent
-from necroscope.server.range_and_filters import SECOND_US, Filters, Range
+from necroscope.server.range_and_filters import Filters, Range
 
 BEFORE_US = 5 * SECOND_US
 AROUND_US = 30 * SECOND_US

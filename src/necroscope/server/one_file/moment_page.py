@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from necroscope import __version__
+from necroscope.model.timestamp import SECOND_US
 from necroscope.server.asked_samples import LONGEST_SECONDS
 from necroscope.server.one_file import answer_key
 from necroscope.server.one_file.address import moment_address
@@ -15,7 +16,7 @@ from necroscope.server.one_file.overview_answers import collect_overview
 from necroscope.server.one_file.page_file import About, page_file
 from necroscope.server.one_file.sample_answers import collect_samples
 from necroscope.server.questions.flame import ask_flame
-from necroscope.server.range_and_filters import SECOND_US, Filters, Range, Tree
+from necroscope.server.range_and_filters import Filters, Range, Tree
 from necroscope.server.recorded_store import RecordedStore
 
 MOST_NODES = 400_000

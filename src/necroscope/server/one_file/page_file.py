@@ -11,11 +11,11 @@ from html import escape
 from pathlib import Path
 
 from necroscope.errors import UsageError
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.visible_text import LINES, visible_json, visible_text
 from necroscope.server.one_file.collected import Collected
 from necroscope.server.range_and_filters import Range
 from necroscope.server.static import STATIC
-from necroscope.store.clock import Anchor
 
 SCRIPT = re.compile(r'<script type="module"[^>]*? src="\./([^"]+)"[^>]*></script>')
 STYLE = re.compile(r'<link rel="stylesheet"[^>]*? href="\./([^"]+)"[^>]*>')
@@ -111,7 +111,7 @@ def _embedded(collected: Collected, about: About) -> str:
 
 
 def _time(time_us: int) -> str:
-    return Anchor(0, 0).iso(time_us * 1000)[:19].replace("T", " ") + "Z"
+    return iso_utc(time_us * 1000)[:19].replace("T", " ") + "Z"
 
 
 def _text(words: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from necroscope import __version__
+from necroscope.model.timestamp import SECOND_US
 from necroscope.server.answers.events import Events
 from necroscope.server.one_file.address import address
 from necroscope.server.one_file.collected import ROOM_BYTES, Collected
@@ -13,7 +14,7 @@ from necroscope.server.one_file.overview_answers import collect_overview
 from necroscope.server.one_file.page_file import About, PageFile, page_file
 from necroscope.server.one_file.sample_answers import collect_default, collect_samples
 from necroscope.server.one_file.worst_events import worst_events
-from necroscope.server.range_and_filters import SECOND_US, Range
+from necroscope.server.range_and_filters import Range
 from necroscope.server.recorded_store import RecordedStore
 
 MOST_LINKS = 8  # of the diagnosis

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from necroscope.model.timestamp import SECOND_US
 from necroscope.server.asked_samples import LONGEST_SECONDS
 from necroscope.server.one_file import answer_key
 from necroscope.server.one_file.collected import Collected
@@ -13,7 +14,7 @@ from necroscope.server.questions.cores import ask_cores
 from necroscope.server.questions.culprit import ask_culprit
 from necroscope.server.questions.flame import ask_flame
 from necroscope.server.questions.scope import ask_scope
-from necroscope.server.range_and_filters import SECOND_US, Filters, Range, Tree
+from necroscope.server.range_and_filters import Filters, Range, Tree
 from necroscope.server.recorded_store import RecordedStore
 
 ROWS = 50

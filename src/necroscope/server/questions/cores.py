@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.server.answers.cores import Cores
 from necroscope.server.answers.damaged import Damaged
 from necroscope.server.range_and_filters import US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
-from necroscope.signals.core_heat import SECOND_NS, CoreHeat, core_heat
+from necroscope.signals.core_heat import CoreHeat, core_heat
 
 
 def ask_cores(store: RecordedStore, span: Range, columns: int) -> Cores:

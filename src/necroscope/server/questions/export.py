@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
+from necroscope.model.timestamp import compact_utc
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.pruned_tree import flame_of
 from necroscope.server.answers.export import ExportedFile
 from necroscope.server.counted_stacks import count_stacks
 from necroscope.server.one_file.moment_page import moment_page
-from necroscope.server.range_and_filters import SECOND_US, Filters, Format, Range, Tree
+from necroscope.server.range_and_filters import Filters, Format, Range, Tree
 from necroscope.server.recorded_store import RecordedStore
 
 MOST_NODES = 300_000  # of which these formats make text
@@ -39,11 +39,10 @@ def ask_export(
 
 def file_name(span: Range, filters: Filters, tree: Tree, format: Format) -> str:
     """`web-1-20260415T100206Z-5s-core-37-difference.svg`: of letters, digits, `.`, `_` and `-` alone."""
-    begin = datetime.fromtimestamp(span.begin_us // SECOND_US, UTC)
     cores = "-".join(map(str, filters.cpus[:4]))
     parts = [
         span.host[:LONGEST_HOST],
-        f"{begin:%Y%m%dT%H%M%SZ}",
+        compact_utc(span.begin_ns),
         f"{span.seconds:.3g}s",
         *([f"core-{cores}"] if cores else []),
         *(["difference"] if tree.against else []),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from necroscope.errors import NothingRecordedError
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.server.answers.live import Live
 from necroscope.server.questions.cores import cores_answer
 from necroscope.server.questions.events import told_events
@@ -13,7 +14,6 @@ from necroscope.server.questions.newest_seconds import newest_seconds
 from necroscope.server.questions.zombies import zombies_answer
 from necroscope.server.range_and_filters import US_NS
 from necroscope.server.recorded_store import RecordedStore
-from necroscope.signals.core_heat import SECOND_NS
 
 LONGEST_NS = 300 * SECOND_NS
 # Units are looked at every minute, and how long something lasted is told when it is over: such events come

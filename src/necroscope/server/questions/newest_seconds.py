@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from necroscope import _native
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.server.recorded_store import RecordedStore
-from necroscope.signals.core_heat import SECOND_NS, CoreHeat
+from necroscope.signals.core_heat import CoreHeat
 from necroscope.signals.core_states import cores_file
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from necroscope.errors import NothingRecordedError
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.segments_brought import bring_segment
 from necroscope.model.shell_command import necroscope_command
+from necroscope.model.timestamp import SECOND_US, iso_utc_seconds
 from necroscope.server.answers.fleet.fleet_moment import FleetMoment, Whereabouts
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.hidden_paths import folder_of
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
-from necroscope.server.range_and_filters import SECOND_US, Range
+from necroscope.server.range_and_filters import Range
 
 LONGEST_SECONDS = 7200  # of a moment
 AROUND_US = 300 * SECOND_US  # neighbours: quiet seconds to compare with
@@ -64,10 +63,7 @@ def _is_known(tables: FleetTables, span: Range) -> bool:
 
 def _command(fleet: FleetStore, span: Range) -> str:
     """What has the host send it."""
-    times = [
-        f"{datetime.fromtimestamp(us // SECOND_US, UTC):%Y-%m-%dT%H:%M:%SZ}"
-        for us in (span.begin_us, span.end_us)
-    ]
+    times = [iso_utc_seconds(us * 1000) for us in (span.begin_us, span.end_us)]
     place = PLACE if folder_of(fleet.address) else fleet.place.address
     options = ["-b", times[0], "-e", times[1], "--fleet", place]
     return necroscope_command("fleet request", [span.host], options)
