@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from necroscope.findings.detector import Case, detector
 from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
+from necroscope.signals import softirq_delay
+from necroscope.signals.softirq_delay import SoftirqDelay
 from necroscope.sources.interrupts import INTERRUPTS, Interrupts
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueues
-from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.softirqs import SOFTIRQS
-from necroscope.store.segment import Segment, Step
+from necroscope.store.segment import Step
 
 HELD = Advice("see core-saturated for what held the core")
 STANDING_STEPS = 2  # a single interval may fall between the interrupt and the softirq
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """How long a softirq thread was kept waiting between two readings."""
-
-    seconds: float
-    thread: SoftirqThread
-    time_ns: int
 
 
 @detector("softirq-starved", needs=(SOFTIRQ_THREADS,), uses=(SOFTIRQS, INTERRUPTS, NIC_QUEUES))
@@ -48,40 +40,20 @@ def softirq_starved(case: Case) -> Iterator[Finding]:
     To do: look at core-saturated for the same core; long kernel work there is the usual cause. As a
     stop-gap only: `necroscope fix move-interrupts CORE`.
     """
-    for delay in longest_delays(case.segment):
+    rising = sorted(softirq_delay.over(case.segment), key=lambda delay: delay.delay_ns)
+    longest = {delay.thread.pid: delay for delay in rising}  # of each thread
+    for delay in sorted(longest.values(), key=lambda delay: -delay.delay_ns):
         if delay.seconds >= case.limit("softirq-starved.delay_seconds"):
             yield _delayed(case, delay)
     yield from _standing_still(case)
 
 
-def longest_delays(segment: Segment) -> list[Delay]:
-    """The longest delay of every softirq thread between two readings, the worst first."""
-    worst: dict[int, Delay] = {}
-    for delay in _delays(segment):
-        if delay.thread.pid not in worst or delay.seconds > worst[delay.thread.pid].seconds:
-            worst[delay.thread.pid] = delay
-    return sorted(worst.values(), key=lambda delay: -delay.seconds)
-
-
-def last_long_delays(segment: Segment, least_seconds: float) -> dict[int | None, int]:
-    """When the softirq thread of a core was last kept waiting for so long, by core."""
-    return {delay.thread.core: delay.time_ns for delay in _delays(segment) if delay.seconds >= least_seconds}
-
-
-def _delays(segment: Segment) -> Iterator[Delay]:
-    for step in segment.steps(SOFTIRQ_THREADS):
-        before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
-        for thread in step.after.value:
-            delay_ns = thread.run_delay_ns - before.get(thread.pid, thread.run_delay_ns)
-            yield Delay(delay_ns / 1e9, thread, step.after.time_ns)
-
-
-def _delayed(case: Case, delay: Delay) -> Finding:
+def _delayed(case: Case, delay: SoftirqDelay) -> Finding:
     where = f"/proc/{delay.thread.pid}/schedstat"
     evidence = [
         Evidence("run delay", round(delay.seconds, 3), "seconds", where),
         Evidence("thread", delay.thread.name, "", where),
-        Evidence("seen at", case.segment.anchor.iso(delay.time_ns), "UTC", where),
+        Evidence("seen at", case.segment.anchor.iso(delay.end_ns), "UTC", where),
     ]
     if delay.thread.core is not None:
         evidence.insert(0, Evidence("core", delay.thread.core, "", where))

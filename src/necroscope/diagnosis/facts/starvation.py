@@ -7,17 +7,18 @@ softirqs go before it. `time_squeeze` is not asked: it does not move when NAPI i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope.diagnosis.facts.serving import find_serving
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
+from necroscope.signals import softirq_delay
 from necroscope.signals.cpu_usage import Shares, shares_by_core
+from necroscope.signals.softirq_delay import SoftirqDelay
 from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.nic_queues import NicQueue
 from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
-from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
 from necroscope.sources.softirqs import SOFTIRQS
 
 LATE_NS = 3 * 10**9  # the kernel adds a wait when it is over, and we read it up to a second later
@@ -119,28 +120,24 @@ def _run_before(seconds: Sequence[Shares], symptom: Symptom, ratio: float) -> fl
 def _softirq_delays(scene: Scene, symptom: Symptom) -> dict[int, float]:
     """How long the softirq thread of every core waited, in seconds."""
     waited: dict[int, float] = defaultdict(float)
-    for thread, seconds in _waits(scene, symptom):
-        if thread.core is not None:
-            waited[thread.core] += seconds
+    for delay in _delays(scene, symptom):
+        if delay.thread.core is not None:
+            waited[delay.thread.core] += delay.seconds
     return waited
 
 
 def _napi_delay(scene: Scene, symptom: Symptom) -> float | None:
     """How long the longest waiting NAPI thread of the device waited, where it has such threads."""
     waited: dict[int, float] = defaultdict(float)
-    for thread, seconds in _waits(scene, symptom):
-        if thread.core is None and thread.name.startswith(f"napi/{symptom.event.device}-"):
-            waited[thread.pid] += seconds
+    for delay in _delays(scene, symptom):
+        if delay.thread.core is None and delay.thread.name.startswith(f"napi/{symptom.event.device}-"):
+            waited[delay.thread.pid] += delay.seconds
     return max(waited.values(), default=None)
 
 
-def _waits(scene: Scene, symptom: Symptom) -> Iterator[tuple[SoftirqThread, float]]:
-    for step in scene.segment.steps(SOFTIRQ_THREADS):
-        if symptom.begin_ns < step.after.time_ns <= symptom.end_ns + LATE_NS:
-            before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
-            for thread in step.after.value:
-                if thread.pid in before:
-                    yield thread, (thread.run_delay_ns - before[thread.pid]) / 1e9
+def _delays(scene: Scene, symptom: Symptom) -> list[SoftirqDelay]:
+    delays = softirq_delay.over(scene.segment)
+    return [one for one in delays if symptom.begin_ns < one.end_ns <= symptom.end_ns + LATE_NS]
 
 
 def _unserved_seconds(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> dict[int, int]:
