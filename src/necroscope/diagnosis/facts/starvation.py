@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from necroscope.diagnosis.facts.serving import find_serving
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
-from necroscope.signals import softirq_delay
+from necroscope.signals import net_rx, softirq_delay
 from necroscope.signals.cpu_usage import Shares, shares_by_core
 from necroscope.signals.softirq_delay import SoftirqDelay
-from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.nic_queues import NicQueue
 from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
-from necroscope.sources.softirqs import SOFTIRQS
 
 LATE_NS = 3 * 10**9  # the kernel adds a wait when it is over, and we read it up to a second later
 REACH_NS = 3 * 10**9 // 2  # of counters that are read once a second, to the moment of an event
@@ -147,20 +145,10 @@ def _unserved_seconds(scene: Scene, symptom: Symptom, queue: NicQueue | None) ->
     """
     if queue is None:
         return {}
-    softirqs = {step.after.time_ns: step for step in scene.segment.steps(SOFTIRQS)}
     unserved: dict[int, int] = defaultdict(int)
-    for step in scene.segment.steps(INTERRUPTS):
-        same = softirqs.get(step.after.time_ns)
-        if not same or not symptom.has_most_of(step.before.time_ns, step.after.time_ns):
-            continue
-        before = {core.core: core.net_rx for core in same.before.value}
-        came_before = {(row.irq, core): count for row in step.before.value for core, count in row.counts}
-        for row in step.after.value:
-            if row.irq == queue.irq:
-                came = {core for core, count in row.counts if count > came_before.get((row.irq, core), 0)}
-                for core in same.after.value:
-                    if core.core in came:
-                        unserved[core.core] += core.net_rx == before.get(core.core)
+    for one in net_rx.over(scene.segment, {queue.irq}):
+        if one.interrupts and symptom.has_most_of(one.begin_ns, one.end_ns):
+            unserved[one.cpu] += not one.has_run
     return unserved
 
 
