@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 
 from necroscope.diagnosis.explained import explain_each, symptoms_in
-from necroscope.diagnosis.queue_core import core_of_queue
 from necroscope.model.event import Event
 from necroscope.signals.thresholds import load_thresholds
-from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import StoredEvent, read_events
-from tests.diagnosis.scenes import NIC_LINE, QUEUES, scene_of
-from tests.stored import OFFSET_NS, SECOND_NS, event_of, moment_of, sealed_segment, seconds_of
+from tests.diagnosis.scenes import NIC_LINE, scene_of
+from tests.stored import OFFSET_NS, SECOND_NS, event_of, sealed_segment, seconds_of
 
 FULL = ["system"] * 12
 
@@ -52,33 +50,3 @@ def test_a_symptom_without_counters_around_it_is_left_out(tmp_path: Path) -> Non
     far = replace(NIC_LINE, time_ns=NIC_LINE.time_ns + 500 * SECOND_NS)
     lonely = StoredEvent("x", far.time_ns + OFFSET_NS, far, segment)
     assert list(explain_each([segment], [lonely], load_thresholds(None), [])) == []
-
-
-@pytest.mark.parametrize(
-    ("event", "core"),
-    [
-        (NIC_LINE, 0),
-        (replace(NIC_LINE, queue=1), 1),
-        (replace(NIC_LINE, device="", bus="0000:00:05.0"), 0),
-        (replace(NIC_LINE, device="eth1"), None),
-        (replace(NIC_LINE, queue=7), None),
-    ],
-)
-def test_the_core_of_a_queue(tmp_path: Path, event: Event, core: int | None) -> None:
-    _, (found,) = stored(tmp_path, event)
-    assert core_of_queue(found) == core
-
-
-def test_a_queue_that_several_cores_serve_has_no_core_of_its_own(tmp_path: Path) -> None:
-    queues = (replace(QUEUES[0], cores=(0, 1)),)
-    segment = sealed_segment(tmp_path, [moment_of(second, {NIC_QUEUES: queues}) for second in (0, 9)])
-    assert core_of_queue(StoredEvent("x", 0, NIC_LINE, segment)) is None
-
-
-def test_a_queue_that_was_moved_is_told_as_it_was_then(tmp_path: Path) -> None:
-    moved = (replace(QUEUES[0], cores=(5,)),)
-    moments = [moment_of(0, {NIC_QUEUES: QUEUES}), moment_of(9, {NIC_QUEUES: moved})]
-    segment = sealed_segment(tmp_path, moments)
-    later = replace(NIC_LINE, time_ns=NIC_LINE.time_ns + 2 * SECOND_NS)
-    cores = [core_of_queue(StoredEvent("x", 0, event, segment)) for event in (NIC_LINE, later)]
-    assert cores == [0, 5]

@@ -13,7 +13,8 @@ from necroscope.kubernetes.event_rules import event_rules, events_not_told
 from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.timestamp import SECOND_NS
-from necroscope.sources.nic_queues import NicQueue
+from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
+from tests.stored import moment_of
 
 ROOT = Path(__file__).parents[2]
 OFFSET_NS = 1_776_247_331_250_000_000
@@ -105,7 +106,8 @@ def test_what_is_not_told() -> None:
 
 def test_the_core_behind_it() -> None:
     episodes = Episodes(4)
-    episodes.take_queues((NicQueue("eth0", "ena", "0000:00:05.0", 5, "both", 40, "eth0-Tx-Rx-5", (37,), ()),))
+    queue = NicQueue("eth0", "ena", "0000:00:05.0", 5, "both", 40, "eth0-Tx-Rx-5", (37,), ())
+    episodes.queue_cpus.feed(moment_of(0, {NIC_QUEUES: (queue,)}))
     full = Event(
         "core-saturated", -8 * SECOND_NS, "cores", "core 37 was 98% in the kernel for 8 s", core=37, seconds=8
     )

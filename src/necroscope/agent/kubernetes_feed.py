@@ -17,7 +17,6 @@ from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.recorder_status import KubernetesStatus, Status
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
-from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.store.child import OURSELVES
 from necroscope.store.clock import take_anchor
 from necroscope.store.config import KubernetesSettings
@@ -90,9 +89,7 @@ class AgentKubernetes:
         """A moment, and what happened in it."""
         if not self.reporter:
             return
-        queues = moment.readings.get(NIC_QUEUES.id)
-        if queues and queues.value:
-            self._episodes.take_queues(queues.value)
+        self._episodes.queue_cpus.feed(moment)
         if events:
             self._episodes.take(events, take_anchor().offset_ns, time.monotonic_ns())
 

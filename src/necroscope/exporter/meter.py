@@ -19,13 +19,14 @@ from necroscope.exporter.finding_meter import finding_samples
 from necroscope.exporter.nic_meter import STARVED_SECONDS, NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.node_state import NodeState
+from necroscope.signals.softirq_delay import SoftirqDelays
 from necroscope.signals.unit_restarts import UnitRestarts
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
-from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThreads
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.units import UNITS
 from necroscope.store.segment import Moment
 
@@ -89,8 +90,8 @@ class Meter:
                 self._cores.forget()
             else:
                 self._cores.observe(moment.time_ns, cores.value)
-        if threads := readings.get(SOFTIRQ_THREADS.id):
-            self._softirqs.observe(threads.value)
+        if SOFTIRQ_THREADS.id in readings:
+            self._softirqs.observe(moment)
         if timeouts := readings.get(NIC_TIMEOUTS.id):
             if timeouts.value is None:
                 self._nics.forget_timeouts()
@@ -147,22 +148,17 @@ class _SoftirqMeter:
 
     total_ns: int = 0
     _longest_ns: int | None = None
-    _before: dict[int, int] | None = None  # run delay by pid
+    _delays: SoftirqDelays = field(default_factory=SoftirqDelays)
+    _is_known: bool = False
 
-    def observe(self, threads: SoftirqThreads | None) -> None:
-        now = None if threads is None else {thread.pid: thread.run_delay_ns for thread in threads}
-        if now is None or self._before is None:
-            self._longest_ns = None
-        else:
-            # A thread not seen before may have waited long before we looked: its delay counts from now on.
-            before = self._before
-            added = [max(delay - before.get(pid, delay), 0) for pid, delay in now.items()]
-            self.total_ns += sum(added)
-            self._longest_ns = max(added, default=0)
-        self._before = now
+    def observe(self, moment: Moment) -> None:
+        added = [delay.delay_ns for delay in self._delays.feed(moment)]
+        self.total_ns += sum(added)
+        self._longest_ns = max(added, default=None)
+        self._is_known = moment.value(SOFTIRQ_THREADS) is not None
 
     def samples(self) -> Iterator[Sample]:
-        if self._before is not None:
+        if self._is_known:
             yield Sample("necroscope_softirq_delay_seconds_total", (), self.total_ns / 1e9)
         if self._longest_ns is not None:
             yield Sample("necroscope_softirq_delay_seconds_max", (), self._longest_ns / 1e9)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from necroscope.findings.detector import Case, detector
-from necroscope.findings.softirq_starved import last_long_delays
 from necroscope.model.advice import Advice, fix_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.model.shell_command import shell_command
+from necroscope.signals import softirq_delay
 from necroscope.signals.cpu_usage import Shares, shares_by_core
 from necroscope.signals.saturated_cores import GRACE_SECONDS
 from necroscope.sources.cores import CORES
@@ -86,7 +86,9 @@ def core_saturated(case: Case) -> Iterator[Finding]:
     interrupt to another core (`necroscope fix move-interrupts CORE`).
     """
     cores = shares_by_core(case.segment)
-    waited_ns = last_long_delays(case.segment, case.limit("softirq-starved.delay_seconds"))
+    least_seconds = case.limit("softirq-starved.delay_seconds")
+    delays = [one for one in softirq_delay.over(case.segment) if one.seconds >= least_seconds]
+    waited_ns = {delay.thread.core: delay.end_ns for delay in delays}  # the last of each
     free = _Free.of(cores)
     in_user_space = []
     for core, intervals in sorted(cores.items()):

@@ -11,10 +11,11 @@ from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.model.shell_command import shell_command
+from necroscope.signals import queue_cpus
 from necroscope.signals.kernel_log_events import line_evidence, rule_of
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.nic_counters import NIC_COUNTERS
-from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
+from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 
 EVENTS_NAMED = 5
@@ -156,12 +157,7 @@ def _is_present(case: Case, device: str) -> bool:
 def _cores_of(case: Case, device: str, queue: int, events: list[Event]) -> Iterator[Evidence]:
     for core in sorted({e.core for e in events if e.queue == queue and e.core is not None}):
         yield Evidence(f"{CORE_OF} {queue}", core, "", "kernel log")
-    served: list[NicQueue] = [
-        q
-        for q in case.segment.last(NIC_QUEUES) or ()
-        if q.device == device and q.queue == queue and q.direction != "rx"
-    ]
-    for one in served:
+    for one in queue_cpus.over(case.segment.moments).serving(device, queue):
         cores = ",".join(map(str, one.cores))
         yield Evidence(
             f"{CORE_OF} {queue} (irq {one.irq})",

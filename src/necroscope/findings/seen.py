@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.model.finding import Evidence
+from necroscope.signals import softirq_delay
 from necroscope.signals.cpu_usage import shares_by_core
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.sources.pressure import PRESSURE
-from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.units import UNITS
 from necroscope.store.segment import Segment
 
@@ -61,10 +61,7 @@ def _pressure(segment: Segment) -> Iterator[Evidence]:
 
 
 def _softirq_delay(segment: Segment) -> Iterator[Evidence]:
-    if step := segment.span(SOFTIRQ_THREADS):
-        before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
-        delays = [(t.run_delay_ns - before[t.pid], t.name) for t in step.after.value if t.pid in before]
-        delay_ns, name = max(delays, default=(0, ""))
-        yield Evidence(
-            "longest wait of a softirq thread", f"{delay_ns / 1e6:.1f} ms ({name})", "", "/proc/PID/schedstat"
-        )
+    if delays := softirq_delay.over(segment):
+        longest = max(delays, key=lambda delay: delay.delay_ns)
+        text = f"{longest.delay_ns / 1e6:.1f} ms ({longest.thread.name})"
+        yield Evidence("longest wait of a softirq thread", text, "", "/proc/PID/schedstat")

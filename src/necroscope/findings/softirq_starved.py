@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from necroscope.findings.detector import Case, detector
 from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
-from necroscope.sources.interrupts import INTERRUPTS, Interrupts
-from necroscope.sources.nic_queues import NIC_QUEUES, NicQueues
-from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
+from necroscope.signals import net_rx, softirq_delay
+from necroscope.signals.softirq_delay import SoftirqDelay
+from necroscope.sources.interrupts import INTERRUPTS
+from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.softirqs import SOFTIRQS
-from necroscope.store.segment import Segment, Step
 
 HELD = Advice("see core-saturated for what held the core")
 STANDING_STEPS = 2  # a single interval may fall between the interrupt and the softirq
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """How long a softirq thread was kept waiting between two readings."""
-
-    seconds: float
-    thread: SoftirqThread
-    time_ns: int
 
 
 @detector("softirq-starved", needs=(SOFTIRQ_THREADS,), uses=(SOFTIRQS, INTERRUPTS, NIC_QUEUES))
@@ -48,40 +39,20 @@ def softirq_starved(case: Case) -> Iterator[Finding]:
     To do: look at core-saturated for the same core; long kernel work there is the usual cause. As a
     stop-gap only: `necroscope fix move-interrupts CORE`.
     """
-    for delay in longest_delays(case.segment):
+    rising = sorted(softirq_delay.over(case.segment), key=lambda delay: delay.delay_ns)
+    longest = {delay.thread.pid: delay for delay in rising}  # of each thread
+    for delay in sorted(longest.values(), key=lambda delay: -delay.delay_ns):
         if delay.seconds >= case.limit("softirq-starved.delay_seconds"):
             yield _delayed(case, delay)
     yield from _standing_still(case)
 
 
-def longest_delays(segment: Segment) -> list[Delay]:
-    """The longest delay of every softirq thread between two readings, the worst first."""
-    worst: dict[int, Delay] = {}
-    for delay in _delays(segment):
-        if delay.thread.pid not in worst or delay.seconds > worst[delay.thread.pid].seconds:
-            worst[delay.thread.pid] = delay
-    return sorted(worst.values(), key=lambda delay: -delay.seconds)
-
-
-def last_long_delays(segment: Segment, least_seconds: float) -> dict[int | None, int]:
-    """When the softirq thread of a core was last kept waiting for so long, by core."""
-    return {delay.thread.core: delay.time_ns for delay in _delays(segment) if delay.seconds >= least_seconds}
-
-
-def _delays(segment: Segment) -> Iterator[Delay]:
-    for step in segment.steps(SOFTIRQ_THREADS):
-        before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
-        for thread in step.after.value:
-            delay_ns = thread.run_delay_ns - before.get(thread.pid, thread.run_delay_ns)
-            yield Delay(delay_ns / 1e9, thread, step.after.time_ns)
-
-
-def _delayed(case: Case, delay: Delay) -> Finding:
+def _delayed(case: Case, delay: SoftirqDelay) -> Finding:
     where = f"/proc/{delay.thread.pid}/schedstat"
     evidence = [
         Evidence("run delay", round(delay.seconds, 3), "seconds", where),
         Evidence("thread", delay.thread.name, "", where),
-        Evidence("seen at", case.segment.anchor.iso(delay.time_ns), "UTC", where),
+        Evidence("seen at", case.segment.anchor.iso(delay.end_ns), "UTC", where),
     ]
     if delay.thread.core is not None:
         evidence.insert(0, Evidence("core", delay.thread.core, "", where))
@@ -99,46 +70,29 @@ def _delayed(case: Case, delay: Delay) -> Finding:
 
 def _standing_still(case: Case) -> Iterator[Finding]:
     """NET_RX that does not move on a core that keeps taking a NIC's interrupts."""
-    threads = case.segment.last(SOFTIRQ_THREADS) or ()
-    queues = case.segment.last(NIC_QUEUES)
-    if not queues or any(thread.core is None for thread in threads):  # threaded NAPI leaves NET_RX alone
-        return
-    softirqs = {step.after.time_ns: step for step in case.segment.steps(SOFTIRQS)}
+    irqs = {queue.irq for queue in case.segment.last(NIC_QUEUES) or ()}
     standing: dict[int, int] = defaultdict(int)
     reported: set[int] = set()
-    for step in case.segment.steps(INTERRUPTS):
-        if not (same := softirqs.get(step.after.time_ns)):
-            continue
-        before = {core.core: core.net_rx for core in same.before.value}
-        moved = {core.core for core in same.after.value if core.net_rx != before.get(core.core)}
-        for core, taken in _nic_interrupts(step, queues).items():
-            still = taken >= case.limit("softirq-starved.stalled_interrupts") and core not in moved
-            standing[core] = standing[core] + 1 if still else 0
-            if standing[core] >= STANDING_STEPS and core not in reported:
-                reported.add(core)
-                yield Finding(
-                    id="softirq-starved",
-                    severity=Severity.WARNING,
-                    summary=f"core {core} took NIC interrupts but ran no NET_RX softirq",
-                    evidence=(
-                        Evidence("core", core, "", "/proc/softirqs"),
-                        Evidence(
-                            "NIC interrupts in the last interval", taken, "interrupts", "/proc/interrupts"
-                        ),
-                        Evidence("NET_RX runs in it", 0, "softirqs", "/proc/softirqs"),
+    for one in net_rx.over(case.segment, irqs):
+        is_still = one.interrupts >= case.limit("softirq-starved.stalled_interrupts") and not one.has_run
+        standing[one.cpu] = standing[one.cpu] + 1 if is_still else 0
+        if standing[one.cpu] >= STANDING_STEPS and one.cpu not in reported:
+            reported.add(one.cpu)
+            yield Finding(
+                id="softirq-starved",
+                severity=Severity.WARNING,
+                summary=f"core {one.cpu} took NIC interrupts but ran no NET_RX softirq",
+                evidence=(
+                    Evidence("core", one.cpu, "", "/proc/softirqs"),
+                    Evidence(
+                        "NIC interrupts in the last interval",
+                        one.interrupts,
+                        "interrupts",
+                        "/proc/interrupts",
                     ),
-                    advice=(HELD,),
-                    subject=str(core),
-                    remedy=MOVE_INTERRUPTS,
-                )
-
-
-def _nic_interrupts(step: Step[Interrupts], queues: NicQueues) -> dict[int, int]:
-    numbers = {queue.irq for queue in queues}
-    taken: dict[int, int] = defaultdict(int)
-    before = {(row.irq, core): count for row in step.before.value for core, count in row.counts}
-    for row in step.after.value:
-        if row.irq in numbers:
-            for core, count in row.counts:
-                taken[core] += count - before.get((row.irq, core), 0)
-    return taken
+                    Evidence("NET_RX runs in it", 0, "softirqs", "/proc/softirqs"),
+                ),
+                advice=(HELD,),
+                subject=str(one.cpu),
+                remedy=MOVE_INTERRUPTS,
+            )

@@ -20,7 +20,7 @@ from necroscope.model.advice import around_command
 from necroscope.model.event import Event, event_id
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.model.visible_text import visible_text
-from necroscope.sources.nic_queues import NicQueues
+from necroscope.signals.queue_cpus import QueueCpus
 
 EPISODE_NS = 600 * SECOND_NS  # without anything for so long, it is over
 OCCURRENCE_NS = 10 * SECOND_NS  # the lines of one stall and of the reset behind it
@@ -54,15 +54,11 @@ class Episodes:
     starved_seconds: float  # nic-reset.starved_seconds of the thresholds
     dropped: int = 0  # because there were too many within an hour
     last_ids: dict[str, str] = field(default_factory=dict)  # of the last event, by kind
+    queue_cpus: QueueCpus = field(default_factory=QueueCpus)  # to be fed with every sample
     _open: dict[tuple[str, str], _Open] = field(default_factory=dict)
     _begun: deque[int] = field(default_factory=deque)
     _untold: dict[tuple[str, str], int] = field(default_factory=dict)  # beyond the limit: their last event
-    _queues: NicQueues = ()
     _busy: dict[int, Busy] = field(default_factory=dict)  # by core
-
-    def take_queues(self, queues: NicQueues) -> None:
-        """Which core serves which queue from now on."""
-        self._queues = queues
 
     def take(self, events: Sequence[Event], offset_ns: int, now_ns: int) -> None:
         """Events of one moment, which is `now_ns` on their clock; `offset_ns` leads from it to UTC."""
@@ -135,7 +131,7 @@ class Episodes:
                 del self._open[key]
 
     def _episode(self, one: _Open) -> Episode:
-        words = one.words.text(self._queues, self._busy) if one.words else line_words(one.last)
+        words = one.words.text(self.queue_cpus, self._busy) if one.words else line_words(one.last)
         return Episode(
             id=one.id,
             reason=one.rule.reason,

@@ -9,7 +9,7 @@ from typing import Self
 from necroscope.exporter.reset_reason import REASONS, reset_reason, stronger
 from necroscope.model.event import Event
 from necroscope.signals.kernel_log_events import line_doubts
-from necroscope.sources.nic_queues import NicQueues
+from necroscope.signals.queue_cpus import QueueCpus
 
 LONGEST_LINE = 300
 BUSY_BEFORE_NS = 30 * 10**9  # a core that was full so shortly before a stall is named with it
@@ -68,7 +68,7 @@ class NicWords:
         self.stall_seconds = max(self.stall_seconds, event.stall_seconds or 0.0)
         self.reason = stronger(self.reason, reset_reason(event, self.starved_seconds))
 
-    def text(self, served: NicQueues, busy: Mapping[int, Busy]) -> str:
+    def text(self, serving: QueueCpus, busy: Mapping[int, Busy]) -> str:
         """All of it in a sentence."""
         name = f"{self.device} ({self.driver})" if self.driver else self.device
         numbers = ", ".join(map(str, sorted(self.queues)))
@@ -81,13 +81,10 @@ class NicWords:
             parts.append(REASONS[self.reason])
         if self.back_seconds is not None:
             parts.append(f"back after {self.back_seconds:.1f} s")
-        return "; ".join([*parts, *self._cores(served, busy)])
+        return "; ".join([*parts, *self._cores(serving, busy)])
 
-    def _cores(self, served: NicQueues, busy: Mapping[int, Busy]) -> list[str]:
-        cores = set(self.cores)
-        for queue in served:
-            if queue.device == self.device and queue.queue in self.queues and queue.direction != "rx":
-                cores |= set(queue.cores)
+    def _cores(self, serving: QueueCpus, busy: Mapping[int, Busy]) -> list[str]:
+        cores = self.cores.union(*(serving.cpus(self.device, queue) for queue in self.queues))
         if not cores:
             return []
         numbers = ", ".join(map(str, sorted(cores)))

@@ -77,6 +77,9 @@ def test_interrupts_without_net_rx_are_counted_on_the_queues_core() -> None:
     assert silent.core is not None and silent.core.unserved_seconds is None, "masked while NAPI waits"
     served = look(interrupts=interrupts(*range(MOMENTS)), softirqs=softirqs(*range(MOMENTS)))
     assert served.core is not None and served.core.unserved_seconds == 0
+    napi = [(SoftirqThread(20, "napi/eth0-8193", None, 0),)] * MOMENTS
+    threaded = look(interrupts=interrupts(*range(MOMENTS)), softirqs=still, delays=napi)
+    assert threaded.core is not None and threaded.core.unserved_seconds is None, "NET_RX does not serve it"
 
 
 def test_who_ran_on_the_core_is_named_with_its_unit() -> None:

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from necroscope.server.questions import events as question
-from necroscope.server.questions.events import ask_events, events_in
+from necroscope.server.questions.events import ask_events, core_of_queue, events_in
 from necroscope.server.recorded_store import RecordedStore
-from necroscope.store.stored_events import EVENTS, events_between, read_events
+from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.store.stored_events import EVENTS, StoredEvent, events_between, read_events
+from tests.diagnosis.scenes import NIC_LINE, QUEUES
 from tests.server.questions.recorded_incident import BEGIN_US, RESET, RESET_ID, recorded_incident, seconds
-from tests.stored import event_of, sealed_segment, seconds_of
+from tests.stored import event_of, moment_of, sealed_segment, seconds_of
 
 
 @pytest.mark.parametrize("is_open", [True, False])
@@ -54,6 +57,12 @@ def test_events_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     (store.segments_of("node-17")[1].folder / EVENTS).write_bytes(b"PAR1 and no more")
     answer = ask_events(store, seconds(0, 40), ())
     assert not answer.events and len(answer.damaged) == 1
+
+
+def test_a_queue_that_several_cores_serve_has_no_core_of_its_own(tmp_path: Path) -> None:
+    queues = (replace(QUEUES[0], cores=(0, 1)),)
+    segment = sealed_segment(tmp_path, [moment_of(second, {NIC_QUEUES: queues}) for second in (0, 9)])
+    assert core_of_queue(StoredEvent("x", 0, NIC_LINE, segment)) is None
 
 
 def test_a_core_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
+from necroscope.signals.net_rx import has_napi_threads
 from necroscope.sources.cores import CORES
 from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.nic_queues import NicQueue
@@ -164,4 +165,6 @@ def _why_not_unserved(scene: Scene, queue: NicQueue | None) -> str:
         return scene.why_not(INTERRUPTS)
     if len(scene.segment.series(SOFTIRQS)) < 2:
         return scene.why_not(SOFTIRQS)
+    if has_napi_threads(scene.segment.last(SOFTIRQ_THREADS) or ()):
+        return "threads do its work here (NAPI threads)"
     return f"irq {queue.irq} of queue {queue.queue} did not come in these seconds"

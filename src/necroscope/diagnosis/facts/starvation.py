@@ -7,18 +7,17 @@ softirqs go before it. `time_squeeze` is not asked: it does not move when NAPI i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope.diagnosis.facts.serving import find_serving
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
+from necroscope.signals import net_rx, softirq_delay
 from necroscope.signals.cpu_usage import Shares, shares_by_core
-from necroscope.sources.interrupts import INTERRUPTS
+from necroscope.signals.softirq_delay import SoftirqDelay
 from necroscope.sources.nic_queues import NicQueue
 from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
-from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread
-from necroscope.sources.softirqs import SOFTIRQS
 
 LATE_NS = 3 * 10**9  # the kernel adds a wait when it is over, and we read it up to a second later
 REACH_NS = 3 * 10**9 // 2  # of counters that are read once a second, to the moment of an event
@@ -119,28 +118,24 @@ def _run_before(seconds: Sequence[Shares], symptom: Symptom, ratio: float) -> fl
 def _softirq_delays(scene: Scene, symptom: Symptom) -> dict[int, float]:
     """How long the softirq thread of every core waited, in seconds."""
     waited: dict[int, float] = defaultdict(float)
-    for thread, seconds in _waits(scene, symptom):
-        if thread.core is not None:
-            waited[thread.core] += seconds
+    for delay in _delays(scene, symptom):
+        if delay.thread.core is not None:
+            waited[delay.thread.core] += delay.seconds
     return waited
 
 
 def _napi_delay(scene: Scene, symptom: Symptom) -> float | None:
     """How long the longest waiting NAPI thread of the device waited, where it has such threads."""
     waited: dict[int, float] = defaultdict(float)
-    for thread, seconds in _waits(scene, symptom):
-        if thread.core is None and thread.name.startswith(f"napi/{symptom.event.device}-"):
-            waited[thread.pid] += seconds
+    for delay in _delays(scene, symptom):
+        if delay.thread.core is None and delay.thread.name.startswith(f"napi/{symptom.event.device}-"):
+            waited[delay.thread.pid] += delay.seconds
     return max(waited.values(), default=None)
 
 
-def _waits(scene: Scene, symptom: Symptom) -> Iterator[tuple[SoftirqThread, float]]:
-    for step in scene.segment.steps(SOFTIRQ_THREADS):
-        if symptom.begin_ns < step.after.time_ns <= symptom.end_ns + LATE_NS:
-            before = {thread.pid: thread.run_delay_ns for thread in step.before.value}
-            for thread in step.after.value:
-                if thread.pid in before:
-                    yield thread, (thread.run_delay_ns - before[thread.pid]) / 1e9
+def _delays(scene: Scene, symptom: Symptom) -> list[SoftirqDelay]:
+    delays = softirq_delay.over(scene.segment)
+    return [one for one in delays if symptom.begin_ns < one.end_ns <= symptom.end_ns + LATE_NS]
 
 
 def _unserved_seconds(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> dict[int, int]:
@@ -150,20 +145,10 @@ def _unserved_seconds(scene: Scene, symptom: Symptom, queue: NicQueue | None) ->
     """
     if queue is None:
         return {}
-    softirqs = {step.after.time_ns: step for step in scene.segment.steps(SOFTIRQS)}
     unserved: dict[int, int] = defaultdict(int)
-    for step in scene.segment.steps(INTERRUPTS):
-        same = softirqs.get(step.after.time_ns)
-        if not same or not symptom.has_most_of(step.before.time_ns, step.after.time_ns):
-            continue
-        before = {core.core: core.net_rx for core in same.before.value}
-        came_before = {(row.irq, core): count for row in step.before.value for core, count in row.counts}
-        for row in step.after.value:
-            if row.irq == queue.irq:
-                came = {core for core, count in row.counts if count > came_before.get((row.irq, core), 0)}
-                for core in same.after.value:
-                    if core.core in came:
-                        unserved[core.core] += core.net_rx == before.get(core.core)
+    for one in net_rx.over(scene.segment, {queue.irq}):
+        if one.interrupts and symptom.has_most_of(one.begin_ns, one.end_ns):
+            unserved[one.cpu] += not one.has_run
     return unserved
 
 

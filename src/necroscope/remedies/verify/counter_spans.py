@@ -12,6 +12,7 @@ from necroscope.errors import NecroscopeError
 from necroscope.model.reading import Reading
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import Window, touched
+from necroscope.signals.softirq_delay import delays_between
 from necroscope.signals.unit_restarts import restarts_between
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.reclaim import Reclaim
@@ -143,12 +144,8 @@ def delay_added(core: int | None) -> Callable[[SoftirqThreads, SoftirqThreads], 
     """Seconds that softirq threads waited, all or those of a core."""
 
     def added(before: SoftirqThreads, after: SoftirqThreads) -> float:
-        earlier = {thread.pid: thread.run_delay_ns for thread in before}
-        return sum(
-            max(thread.run_delay_ns - earlier[thread.pid], 0) / 1e9
-            for thread in after
-            if thread.pid in earlier and core in (None, thread.core)
-        )
+        delays = delays_between(before, after)
+        return sum(delay_ns for thread, delay_ns in delays if core in (None, thread.core)) / 1e9
 
     return added
 

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from necroscope.diagnosis.queue_core import core_of_queue
 from necroscope.errors import NecroscopeError
 from necroscope.server.answers.events import Events, RecordedEvent
 from necroscope.server.range_and_filters import US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
+from necroscope.signals import queue_cpus
 from necroscope.signals.kernel_log_events import kernel_log_rules
+from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.store.read_range import read_moments
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import LATEST_NS, StoredEvent, read_events
 
@@ -80,6 +82,17 @@ def told_events(store: RecordedStore, events: Sequence[StoredEvent]) -> list[Rec
 
 def _core(store: RecordedStore, stored: StoredEvent) -> int | None:
     return store.queue_cores.get((stored.segment.host, stored.id), lambda: core_of_queue(stored))
+
+
+def core_of_queue(stored: StoredEvent) -> int | None:
+    """Return the only core that served an event's queue as it came, or None; damage is reported elsewhere."""
+    event = stored.event
+    try:
+        samples = read_moments(stored.segment, (NIC_QUEUES,))
+    except NecroscopeError:
+        return None
+    cores = queue_cpus.over(samples, event.time_ns).cpus(event.device or event.bus, event.queue)
+    return cores.pop() if len(cores) == 1 else None
 
 
 def told_event(stored: StoredEvent, core: int | None = None) -> RecordedEvent:
