@@ -11,10 +11,11 @@ from functools import cache
 from importlib.resources import files
 
 from necroscope.diagnosis.comparison.quiet_seconds import quiet_seconds
-from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS, Span
+from necroscope.diagnosis.comparison.saturated_spans import Span
 from necroscope.errors import NoSamplesError
 from necroscope.profiles.tally import Tally, tally
 from necroscope.profiles.window import Selection, touched
+from necroscope.signals.saturated_seconds import SECOND_NS
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.clock import Anchor
 from necroscope.store.store import StoredSegment

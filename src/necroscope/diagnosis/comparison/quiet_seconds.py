@@ -13,8 +13,9 @@ from __future__ import annotations
 from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from necroscope.diagnosis.comparison.saturated_spans import SECOND_NS, Span, saturated_spans
+from necroscope.diagnosis.comparison.saturated_spans import Span, saturated_spans
 from necroscope.model.event import Event
+from necroscope.signals.saturated_seconds import SECOND_NS
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.store import StoredSegment
 
