@@ -15,7 +15,7 @@ from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.reading import Absence, Reading
-from necroscope.signals.cpu_usage import shares_by_core
+from necroscope.signals.cpu_usage import usage_by_cpu
 from necroscope.sources.cores import CORES, Cores
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
@@ -83,11 +83,11 @@ def test_the_fullest_core_of_the_last_second_as_recorded_shares_have_it() -> Non
     cores = core_seconds(["system", "softirq=40,user=20,idle=40"], ["user", "irq=30,steal=25,iowait=45"])
     segment = segment_of({CORES: cores})
     meter = observed(segment)
-    last = [shares[-1] for shares in shares_by_core(segment).values()]
+    last = [usages[-1] for usages in usage_by_cpu(segment).values()]
     for what in ("kernel", "busy", "softirq", "steal"):
-        most = max(getattr(shares, what) for shares in last)
+        most = max(usage.ratio(what) for usage in last)
         assert value(meter, f"necroscope_core_{what}_ratio_max") == pytest.approx(most)
-    mean = sum(shares.busy for shares in last) / len(last)
+    mean = sum(usage.ratio("busy") for usage in last) / len(last)
     assert value(meter, "necroscope_core_busy_ratio_mean") == pytest.approx(mean)
     assert value(meter, "necroscope_core_busiest") == 0
 

@@ -229,7 +229,7 @@ class Agent:
             self._say("the file for metrics is settled at the start: textfile is not changed")
             settings = replace(settings, textfile=self._settings.textfile)
         self._settings = settings
-        self._watch.saturated.thresholds = thresholds
+        self._watch.saturated.set_limits(thresholds)
         self._metrics.set_limits(thresholds)
         if self._output:
             self._output.seconds = settings.segment_seconds

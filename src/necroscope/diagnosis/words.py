@@ -148,7 +148,7 @@ def _where(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, str]:
 
 
 def _percent(core: CoreBefore | None, mode: str) -> str:
-    return f"{core.mean(mode):.0%}" if core else UNKNOWN
+    return f"{core.usage.ratio(mode):.0%}" if core else UNKNOWN
 
 
 def _who(accused: Accused, core: CoreBefore | None) -> dict[str, str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from operator import attrgetter, sub
+from operator import attrgetter
 
 from necroscope.exporter.families import Sample
+from necroscope.signals.cpu_saturation import Load, SaturationRule
+from necroscope.signals.cpu_usage import CpuUsages
 from necroscope.sources.cores import MODES, Cores
 from necroscope.sources.processes import TICKS_PER_SECOND
 
@@ -25,14 +27,12 @@ class CoreMeter:
     than user space are `steal`, and the rest are `user`.
     """
 
-    kernel_ratio: float
-    busy_ratio: float
+    rule: SaturationRule
     per_core: bool = False
     saturated_seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("kernel", "user", "steal"), 0.0)
     )
-    _before: dict[int, Ticks] = field(default_factory=dict)
-    _before_ns: int = 0
+    _usages: CpuUsages = field(default_factory=CpuUsages)
     _never_less: dict[int, Ticks] = field(default_factory=dict)  # what per-core counters show
     _cores: int = 0
     _saturated_now: int = 0
@@ -42,51 +42,34 @@ class CoreMeter:
 
     def observe(self, time_ns: int, cores: Cores) -> None:
         """Take the counters of a moment."""
-        ticks = {time.core: ticks_of(time) for time in cores}
-        if self._before:
-            self._compare(ticks, (time_ns - self._before_ns) / 1e9)
-        self._before, self._before_ns, self._cores = ticks, time_ns, len(ticks)
+        self._count(time_ns, cores)
+        self._cores = len(cores)
         if self.per_core:
-            self._never_less = {core: self._at_least(core, now) for core, now in ticks.items()}
+            self._never_less = {time.core: self._at_least(time.core, ticks_of(time)) for time in cores}
 
     def forget(self) -> None:
         """There is no reading: what was last seen is no longer now."""
-        self._before, self._most, self._cores = {}, None, 0
+        self._usages.forget()
+        self._most, self._cores = None, 0
 
-    def _compare(self, ticks: dict[int, Ticks], seconds: float) -> None:
+    def _count(self, time_ns: int, cores: Cores) -> None:
         shares = []
-        saturated = 0
+        self._saturated_now = 0
         most_busy = -1.0
-        for core, now in ticks.items():
-            before = self._before.get(core)
-            if before is None:
-                continue
-            used = list(map(sub, now, before))
-            if min(used) < 0:
-                used = [max(one, 0) for one in used]
-            total = sum(used)
-            if not total:
-                continue
-            user, nice, system, idle, iowait, irq, softirq, steal = used
-            kernel, busy = (system + irq + softirq) / total, 1 - (idle + iowait) / total
-            shares.append((kernel, busy, softirq / total, steal / total))
+        for core, usage in self._usages.feed(time_ns, cores):
+            total = usage.total
+            busy = usage.busy / total
+            shares.append((usage.kernel / total, busy, usage.softirq / total, usage.steal / total))
             if busy > most_busy:
                 most_busy, self._busiest = busy, core
-            if kernel >= self.kernel_ratio:
-                mode = "kernel"
-            elif busy >= self.busy_ratio:
-                mode = "steal" if steal >= user + nice else "user"
-            else:
-                continue
-            saturated += 1
-            self.saturated_seconds[mode] += seconds
-        self._saturated_now = saturated
+            if self.rule.load(usage) is not Load.FREE:
+                self._saturated_now += 1
+                self.saturated_seconds[self.rule.filled_by(usage)] += (usage.end_ns - usage.begin_ns) / 1e9
+        self._most = None
         if shares:
             kernels, busies, softirqs, steals = zip(*shares, strict=True)
             self._most = (max(kernels), max(busies), max(softirqs), max(steals))
             self._mean_busy = sum(busies) / len(busies)
-        else:
-            self._most = None
 
     def _at_least(self, core: int, now: Ticks) -> Ticks:
         """A counter that steps back would look as if the machine had been restarted."""

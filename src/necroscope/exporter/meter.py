@@ -19,6 +19,7 @@ from necroscope.exporter.finding_meter import finding_samples
 from necroscope.exporter.nic_meter import STARVED_SECONDS, NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.node_state import NodeState
+from necroscope.signals.cpu_saturation import SaturationRule
 from necroscope.signals.softirq_delay import SoftirqDelays
 from necroscope.signals.unit_restarts import UnitRestarts
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
@@ -46,7 +47,7 @@ class Meter:
         per_core: bool = False,
     ) -> None:
         self._lock = threading.Lock()
-        self._cores = CoreMeter(kernel_ratio, busy_ratio, per_core)
+        self._cores = CoreMeter(SaturationRule(kernel_ratio, busy_ratio), per_core)
         self._nics = NicMeter(starved_seconds)
         self._cgroups = CgroupMeter()
         self._softirqs = _SoftirqMeter()
@@ -61,7 +62,7 @@ class Meter:
     def set_limits(self, *, kernel_ratio: float, busy_ratio: float, starved_seconds: float) -> None:
         """What counts as saturated, and as starved, from now on."""
         with self._lock:
-            self._cores.kernel_ratio, self._cores.busy_ratio = kernel_ratio, busy_ratio
+            self._cores.rule = SaturationRule(kernel_ratio, busy_ratio)
             self._nics.starved_seconds = starved_seconds
 
     def take_state(self, state: NodeState | None) -> None:

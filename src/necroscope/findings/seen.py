@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from necroscope.model.finding import Evidence
 from necroscope.signals import softirq_delay
-from necroscope.signals.cpu_usage import shares_by_core
+from necroscope.signals.cpu_usage import usage_by_cpu
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_queues import NIC_QUEUES
@@ -39,13 +39,11 @@ def seen(segment: Segment) -> Iterator[Evidence]:
 
 
 def _busiest_second(segment: Segment) -> Iterator[Evidence]:
-    seconds = [
-        (shares, core) for core, all_shares in shares_by_core(segment).items() for shares in all_shares
-    ]
+    seconds = [(usage, core) for core, usages in usage_by_cpu(segment).items() for usage in usages]
     if seconds:
-        shares, core = max(seconds, key=lambda item: item[0].kernel)
+        usage, core = max(seconds, key=lambda item: item[0].ratio("kernel"))
         modes = ", ".join(
-            f"{getattr(shares, mode):.0%} {mode}" for mode in ("system", "softirq", "user", "steal")
+            f"{usage.ratio(mode):.0%} {mode}" for mode in ("system", "softirq", "user", "steal")
         )
         yield Evidence("second with the most kernel time", f"core {core}: {modes}", "", "/proc/stat")
 

@@ -1,66 +1,102 @@
-"""How every core spent every second: rates computed from the recorded counters."""
+"""How every CPU spent its time, from the counters of /proc/stat.
+
+The only place that subtracts them. The recorder feeds the readings one by one; everyone who looks at recorded
+time calls `usage_by_cpu`. Hours are read in Rust, by the same rule (native/core/src/core_times.rs).
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from operator import attrgetter
 
 from necroscope.sources.cores import CORES, Cores, CoreTime
-from necroscope.store.segment import Segment, Timed
+from necroscope.store.segment import Segment
+
+TICKS = ("total", "user", "system", "softirq", "irq", "steal", "iowait", "idle")
+_ticks_of = attrgetter(*TICKS)
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """How one core spent one interval, as ratios of its time."""
+@dataclass(slots=True)  # not frozen: there are 96 a second, and each would take ten times as long (measured)
+class CpuUsage:
+    """How one CPU spent an interval, in clock ticks."""
 
     begin_ns: int
     end_ns: int
-    user: float  # nice included
-    system: float
-    softirq: float
-    irq: float
-    steal: float
-    iowait: float
-    idle: float
+    total: int  # never 0
+    user: int  # nice included
+    system: int
+    softirq: int
+    irq: int
+    steal: int
+    iowait: int
+    idle: int
 
     @property
-    def kernel(self) -> float:
+    def kernel(self) -> int:
         """Time in the kernel for whatever reason."""
         return self.system + self.softirq + self.irq
 
     @property
-    def busy(self) -> float:
+    def busy(self) -> int:
         """Time not free for other work."""
-        return self.user + self.kernel + self.steal
+        return self.total - self.free
 
     @property
-    def free(self) -> float:
+    def free(self) -> int:
         """Time free for other work."""
         return self.idle + self.iowait
 
-
-def shares_by_core(segment: Segment) -> dict[int, list[Shares]]:
-    """The intervals of every core. A core that was offline at one end of an interval is left out there."""
-    cores: dict[int, list[Shares]] = defaultdict(list)
-    for step in segment.steps(CORES):
-        for core, shares in shares_between(step.before, step.after):
-            cores[core].append(shares)
-    return cores
+    def ratio(self, mode: str) -> float:
+        """Return the share of a mode: a field or a property of this class."""
+        return float(getattr(self, mode) / self.total)
 
 
-def shares_between(before: Timed[Cores], after: Timed[Cores]) -> Iterator[tuple[int, Shares]]:
-    """How every core that was online at both moments spent the time between them."""
-    earlier = {time.core: time for time in before.value}
-    for time in after.value:
-        if time.core in earlier:
-            shares = _shares(earlier[time.core], time, before.time_ns, after.time_ns)
-            if shares:
-                yield time.core, shares
+@dataclass(slots=True)
+class CpuUsages:
+    """A fold over readings of /proc/stat."""
+
+    _before: dict[int, CoreTime] = field(default_factory=dict)
+    _before_ns: int = 0
+
+    def feed(self, time_ns: int, cores: Cores) -> list[tuple[int, CpuUsage]]:
+        """Take the next reading; return how every CPU spent the time since the one before.
+
+        A CPU that was offline at either of them is left out.
+        """
+        before, begin_ns = self._before, self._before_ns
+        self._before, self._before_ns = {time.core: time for time in cores}, time_ns
+        return [
+            (time.core, usage)
+            for time in cores
+            if time.core in before and (usage := _subtract(before[time.core], time, begin_ns, time_ns))
+        ]
+
+    def forget(self) -> None:
+        """Forget the last reading, so that the next one is compared with none."""
+        self._before = {}
 
 
-def _shares(before: CoreTime, after: CoreTime, begin_ns: int, end_ns: int) -> Shares | None:
-    # The kernel lets idle and iowait step back by a tick now and then. Written out: 96 cores, every second.
+def usage_by_cpu(segment: Segment) -> dict[int, list[CpuUsage]]:
+    """Return the intervals of every CPU, by the fold that runs live."""
+    usages = CpuUsages()
+    by_cpu: dict[int, list[CpuUsage]] = defaultdict(list)
+    for timed in segment.series(CORES):
+        for cpu, usage in usages.feed(timed.time_ns, timed.value):
+            by_cpu[cpu].append(usage)
+    return by_cpu
+
+
+def sum_usage(usages: Iterable[CpuUsage]) -> CpuUsage:
+    """Return intervals of one CPU as a single one; they are in order, and there is at least one."""
+    intervals = list(usages)
+    ticks = map(sum, zip(*map(_ticks_of, intervals), strict=True))
+    return CpuUsage(intervals[0].begin_ns, intervals[-1].end_ns, *ticks)
+
+
+def _subtract(before: CoreTime, after: CoreTime, begin_ns: int, end_ns: int) -> CpuUsage | None:
+    # The kernel lets idle and iowait step back by a tick now and then. Written out: 96 CPUs, every second.
     user = max(after.user - before.user, 0) + max(after.nice - before.nice, 0)
     system = max(after.system - before.system, 0)
     softirq = max(after.softirq - before.softirq, 0)
@@ -71,14 +107,4 @@ def _shares(before: CoreTime, after: CoreTime, begin_ns: int, end_ns: int) -> Sh
     total = user + system + softirq + irq + steal + iowait + idle
     if not total:
         return None
-    return Shares(
-        begin_ns,
-        end_ns,
-        user / total,
-        system / total,
-        softirq / total,
-        irq / total,
-        steal / total,
-        iowait / total,
-        idle / total,
-    )
+    return CpuUsage(begin_ns, end_ns, total, user, system, softirq, irq, steal, iowait, idle)

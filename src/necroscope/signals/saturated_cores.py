@@ -1,35 +1,28 @@
-"""Cores that stay in the kernel for seconds, seen while it lasts and across segments."""
+"""Events of cores that stay in the kernel for seconds, while it lasts and across segments."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from necroscope.model.event import Event
-from necroscope.signals.cpu_usage import Shares, shares_between
+from necroscope.signals.cpu_saturation import GRACE_SECONDS, CpuSaturation, Run, SaturationRule
+from necroscope.signals.cpu_usage import CpuUsage, CpuUsages, sum_usage
+from necroscope.signals.task_time import TaskTime
 from necroscope.signals.thresholds import Thresholds
-from necroscope.sources.cores import CORES, Cores
+from necroscope.sources.cores import CORES
 from necroscope.sources.processes import PROCESSES, Processes
-from necroscope.store.segment import Moment, Timed
-
-GRACE_SECONDS = 0.5  # an interval of ours is never exactly a second
+from necroscope.store.segment import Moment
 
 
 @dataclass(slots=True)
-class _Run:
-    """Consecutive seconds of one core in the kernel."""
+class _Noted:
+    """What is known of a run that goes on."""
 
     begin_ns: int
-    end_ns: int
-    kernel: float = 0.0  # the sum of all shares
-    intervals: int = 0
-    ticks: Counter[tuple[str, int, str]] = field(default_factory=Counter)  # by process name, pid and unit
+    usage: CpuUsage
+    tasks: TaskTime
     told: Event | None = None
-
-    @property
-    def seconds(self) -> float:
-        return (self.end_ns - self.begin_ns) / 1e9
 
 
 class SaturatedCores:
@@ -39,62 +32,68 @@ class SaturatedCores:
     """
 
     def __init__(self, thresholds: Thresholds) -> None:
-        self.thresholds = thresholds
-        self._before: Timed[Cores] | None = None
-        self._runs: dict[int, _Run] = {}
+        self._usages = CpuUsages()
+        self._saturation = CpuSaturation(SaturationRule.of(thresholds))
+        self._noted: dict[int, _Noted] = {}
         self._number = 0
+
+    def set_limits(self, thresholds: Thresholds) -> None:
+        """Decide by other thresholds from now on."""
+        self._saturation.rule = SaturationRule.of(thresholds)
 
     def look(self, moment: Moment) -> Iterator[Event]:
         """Runs that became long enough in this moment, and runs that ended with it."""
-        reading = moment.readings.get(CORES.id)
-        if reading is None or reading.value is None:
+        cores = moment.value(CORES)
+        if cores is None:
             return
-        after = Timed(moment.time_ns, reading.value)
-        before, self._before = self._before, after
-        if before is None:
-            return
-        tasks = moment.readings.get(PROCESSES.id)
-        for core, shares in shares_between(before, after):
-            yield from self._add(core, shares, tasks.value if tasks else None)
+        processes = moment.value(PROCESSES)
+        for cpu, usage in self._usages.feed(moment.time_ns, cores):
+            yield from self._add(cpu, usage, processes)
 
-    def _add(self, core: int, shares: Shares, processes: Processes | None) -> Iterator[Event]:
-        in_kernel = shares.kernel >= self.thresholds["core-saturated.kernel_ratio"]
-        run = self._runs.get(core)
-        if run and (not in_kernel or run.end_ns < shares.begin_ns):  # or it was offline meanwhile
-            if run.told and run.seconds - (run.told.seconds or 0) > GRACE_SECONDS:
-                yield self._event(core, run)
-            del self._runs[core]
-        if not in_kernel:
-            return
-        run = self._runs.setdefault(core, _Run(shares.begin_ns, shares.end_ns))
-        run.end_ns = shares.end_ns
-        run.kernel += shares.kernel
-        run.intervals += 1
-        for task in processes.tasks if processes else ():
-            if task.core == core:
-                run.ticks[task.comm, task.pid, task.unit] += task.user_ticks + task.system_ticks
-        if not run.told:
-            if run.seconds < self.thresholds["core-saturated.seconds"] - GRACE_SECONDS:
-                return
-            self._number += 1
-        elif run.seconds < 2 * (run.told.seconds or 0):
-            return
-        run.told = self._event(core, run)
-        yield run.told
+    def _add(self, cpu: int, usage: CpuUsage, processes: Processes | None) -> Iterator[Event]:
+        load = self._saturation.rule.load(usage)
+        for run in self._saturation.feed(cpu, usage.begin_ns, usage.end_ns, load):
+            noted = self._noted.get(cpu)
+            told = noted and noted.told
+            if run.in_kernel and noted and told and run.seconds - (told.seconds or 0) > GRACE_SECONDS:
+                yield self._event(run, noted)
+        going_on = self._saturation.in_kernel(cpu)
+        if going_on is None:
+            self._noted.pop(cpu, None)
+        elif self._is_news(going_on, noted := self._note(going_on, usage, processes)):
+            if not noted.told:
+                self._number += 1
+            noted.told = self._event(going_on, noted)
+            yield noted.told
 
-    def _event(self, core: int, run: _Run) -> Event:
-        process, pid, unit = run.ticks.most_common(1)[0][0] if run.ticks else ("", None, "")
-        who = f", {process} (pid {pid}) first of all" if process else ""
-        share = run.kernel / run.intervals
+    def _note(self, run: Run, usage: CpuUsage, processes: Processes | None) -> _Noted:
+        noted = self._noted.get(run.cpu)
+        if noted is None or noted.begin_ns != run.begin_ns:
+            noted = self._noted[run.cpu] = _Noted(run.begin_ns, usage, TaskTime(run.cpu))
+        else:
+            noted.usage = sum_usage((noted.usage, usage))
+        if processes:
+            noted.tasks.feed(processes, (usage.end_ns - usage.begin_ns) / 1e9)
+        return noted
+
+    def _is_news(self, run: Run, noted: _Noted) -> bool:
+        if noted.told:
+            return run.seconds >= 2 * (noted.told.seconds or 0)
+        return self._saturation.rule.is_long(run)
+
+    def _event(self, run: Run, noted: _Noted) -> Event:
+        first = next(iter(noted.tasks.busiest(1)), None)
+        who = f", {first.process} (pid {first.pid}) first of all" if first and first.process else ""
+        text = f"core {run.cpu} was {noted.usage.ratio('kernel'):.0%} in the kernel for {run.seconds:.0f} s"
         return Event(
             kind="core-saturated",
             time_ns=run.begin_ns,
             rule="cores",
-            text=f"core {core} was {share:.0%} in the kernel for {run.seconds:.0f} s{who}",
-            sequence=run.told.sequence if run.told else self._number,
-            core=core,
-            process=process,
-            pid=pid,
+            text=f"{text}{who}",
+            sequence=noted.told.sequence if noted.told else self._number,
+            core=run.cpu,
+            process=first.process if first else "",
+            pid=first.pid if first else None,
             seconds=round(run.seconds, 3),
-            unit=unit,
+            unit=first.unit if first else "",
         )

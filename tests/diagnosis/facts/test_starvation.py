@@ -26,7 +26,7 @@ def test_the_queue_leads_to_its_interrupt_and_core() -> None:
     assert found.queue == QUEUES[0] and found.is_certain
     assert found.core is not None and found.core.core == 0
     assert found.core.kernel_run_seconds == pytest.approx(5)
-    assert found.core.mean("system") == pytest.approx(1)
+    assert found.core.usage.ratio("system") == pytest.approx(1)
     assert found.way == "/proc/irq/39/effective_affinity_list"
     assert [core.core for core in found.others] == [1]
 

@@ -8,6 +8,7 @@ from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
+from necroscope.signals.cpu_saturation import GRACE_SECONDS
 from necroscope.signals.net_rx import has_napi_threads
 from necroscope.sources.cores import CORES
 from necroscope.sources.interrupts import INTERRUPTS
@@ -16,7 +17,6 @@ from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.softirqs import SOFTIRQS
 
 STAT = "/proc/stat"
-GRACE_SECONDS = 0.5  # an interval of ours is never exactly a second
 MOST_OF_STALL = 0.6
 WHICH_CORE = "which core serves the queue: the line or the map does not say, or the interrupt moved"
 COUNTED = ("softirq-delayed", "interrupts-unserved")
@@ -48,7 +48,7 @@ def core_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, F
 
 def _modes(scene: Scene, symptom: Symptom, core: CoreBefore) -> dict[str, Fact]:
     shares = [
-        Evidence(f"{mode} share of core {core.core}", round(core.mean(mode), 3), "ratio", STAT)
+        Evidence(f"{mode} share of core {core.core}", round(core.usage.ratio(mode), 3), "ratio", STAT)
         for mode in ("system", "softirq", "user", "steal", "idle")
     ]
     run = Evidence(
@@ -58,19 +58,13 @@ def _modes(scene: Scene, symptom: Symptom, core: CoreBefore) -> dict[str, Fact]:
         STAT,
     )
     runners = tuple(
-        Evidence(
-            f"share of {one.process} (pid {one.pid}){f' of {one.unit}' if one.unit else ''}",
-            one.share,
-            "ratio",
-            f"/proc/{one.pid}/stat",
-        )
-        for one in core.runners
+        Evidence(f"share of {one}", one.share, "ratio", f"/proc/{one.pid}/stat") for one in core.runners
     )
     # A core that runs softirqs is not kept from running them.
-    in_softirq = core.mean("softirq") >= scene.limit("diagnosis.softirq_ratio")
+    in_softirq = core.usage.ratio("softirq") >= scene.limit("diagnosis.softirq_ratio")
     in_kernel = core.kernel_run_seconds >= _starving_seconds(scene, symptom) and not in_softirq
-    stolen = core.mean("steal") >= scene.limit("diagnosis.steal_ratio")
-    busy = core.mean("busy") >= scene.limit("diagnosis.busy_ratio")
+    stolen = core.usage.ratio("steal") >= scene.limit("diagnosis.steal_ratio")
+    busy = core.usage.ratio("busy") >= scene.limit("diagnosis.busy_ratio")
     explained = in_kernel or in_softirq or stolen
     return {
         "core-in-kernel": Fact(in_kernel, (run, *shares, *runners)),
@@ -116,7 +110,7 @@ def _serves(symptom: Symptom, found: Starvation) -> Fact:
         evidence.append(Evidence("queue", symptom.event.queue, "", "kernel log"))
     if found.is_certain:
         return Fact(True, tuple(evidence))
-    ranked = ", ".join(f"{core.core} ({core.mean('kernel'):.0%} kernel)" for core in found.cores[:5])
+    ranked = ", ".join(f"{core.core} ({core.usage.ratio('kernel'):.0%} kernel)" for core in found.cores[:5])
     evidence.append(Evidence("candidates, the likeliest first", ranked, "", found.way))
     return Fact(None, tuple(evidence), WHICH_CORE)
 

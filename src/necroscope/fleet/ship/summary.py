@@ -13,7 +13,8 @@ from necroscope.diagnosis.zombies.zombie_memory import zombie_memory
 from necroscope.fleet.ship.parts import ToldEvent
 from necroscope.model.fleet.segment_summary import SegmentSummary
 from necroscope.model.timestamp import SECOND_NS
-from necroscope.signals.core_states import core_letters
+from necroscope.signals.cpu_saturation import SaturationRule
+from necroscope.signals.saturated_seconds import IN_KERNEL, kernel_seconds
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount
 from necroscope.sources.reclaim import RECLAIM
@@ -24,8 +25,6 @@ from necroscope.store.segment import MAX_STEP_NS
 from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import StoredSegment, has_file
 from necroscope.store.stored_events import read_events
-
-SATURATED, OTHER = "S", "."
 
 
 def summarise(
@@ -46,7 +45,7 @@ def summarise(
         synchronised=is_clock_right,
         cores=labels.cores_online,
         samples=int(profile.get("samples") or 0),
-        saturated_core_us=_saturated_core_us(segment, thresholds["core-saturated.kernel_ratio"]),
+        saturated_core_us=_saturated_core_us(segment, SaturationRule.of(thresholds)),
         zombies=counts[-1].dying if counts else None,
         tracked=counts[-1].tracked if counts else None,
         in_use=counts[-1].in_use if counts else None,
@@ -66,16 +65,15 @@ def _recorded_us(segment: StoredSegment) -> int:
     return recorded_ns // 1000
 
 
-def _saturated_core_us(segment: StoredSegment, kernel_ratio: float) -> int | None:
+def _saturated_core_us(segment: StoredSegment, rule: SaturationRule) -> int | None:
     """Whole seconds in which a core was in the kernel, summed over the cores."""
     begin_ns = segment.begin_ns - segment.begin_ns % SECOND_NS
-    rules = [(SATURATED, "kernel", kernel_ratio), (OTHER, "any", 0.0)]
-    states = core_letters([segment], begin_ns, segment.end_ns, SECOND_NS, rules)
+    states = kernel_seconds([segment], begin_ns, segment.end_ns, rule)
     if states.damaged:
         raise states.damaged[0].error
     if not states.states:
         return None
-    return sum(row.count(SATURATED) for row in states.states.values()) * SECOND_NS // 1000
+    return sum(row.count(IN_KERNEL) for row in states.states.values()) * SECOND_NS // 1000
 
 
 def _counts(segment: StoredSegment) -> list[Count]:

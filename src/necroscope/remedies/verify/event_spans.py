@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from necroscope.model.event import Event
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import Window, pieces_of, recorded_parts
-from necroscope.signals.core_states import MISSING, core_letters
+from necroscope.signals.core_states import MISSING
+from necroscope.signals.cpu_saturation import SaturationRule
 from necroscope.signals.kernel_log_events import kernel_log_rules
-from necroscope.signals.saturated_cores import GRACE_SECONDS
+from necroscope.signals.saturated_seconds import kernel_seconds, runs_in
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import StoredEvent, events_between
 
 SAME_RESET_NS = 60 * SECOND_NS  # a stall, the reset and its failures are one
-IN_KERNEL, OTHERWISE = "S", "."
 LONGEST_NS = 6 * 3600 * SECOND_NS  # at once: letters of 96 cores are then 2 MB
 COUNTED_SECONDS = 60  # a span of recorded time in which events are counted
 
@@ -65,36 +67,19 @@ def saturated_spans(
     damaged: list[Damage],
 ) -> Spans:
     """Seconds of cores in the kernel, of runs as long as the detector core-saturated asks for."""
-    least = thresholds["core-saturated.seconds"] - GRACE_SECONDS
-    rules = [(IN_KERNEL, "kernel", thresholds["core-saturated.kernel_ratio"]), (OTHERWISE, "any", 0.0)]
+    rule = SaturationRule.of(thresholds)
     begin_ns = window.begin_ns + -window.begin_ns % SECOND_NS
     end_ns = window.end_ns - window.end_ns % SECOND_NS
     spans: list[Span] = []
     for piece in pieces_of(Window(begin_ns, end_ns), LONGEST_NS):
-        found = core_letters(segments, piece.begin_ns, piece.end_ns, SECOND_NS, rules)
+        found = kernel_seconds(segments, piece.begin_ns, piece.end_ns, rule)
         damaged.extend(found.damaged)
-        rows = [row for number, row in found.states.items() if core in (None, number)]
-        saturated = [sum(second) for second in zip(*(_long_runs(row, least) for row in rows), strict=True)]
-        seen = [any(letter != MISSING for letter in second) for second in zip(*rows, strict=True)]
-        spans += [
-            Span(piece.begin_ns + place * SECOND_NS, 1.0, amount)
-            for place, (amount, was_seen) in enumerate(zip(saturated, seen, strict=True))
-            if was_seen
-        ]
+        if core is not None:
+            found = replace(found, states={n: row for n, row in found.states.items() if n == core})
+        saturated = Counter(
+            at for run in runs_in(found, rule) for at in range(run.begin_ns, run.end_ns, SECOND_NS)
+        )
+        seconds = enumerate(zip(*found.states.values(), strict=True))
+        seen = [piece.begin_ns + n * SECOND_NS for n, letters in seconds if set(letters) != {MISSING}]
+        spans += [Span(at, 1.0, saturated[at]) for at in seen]
     return Spans(tuple(spans), "" if spans else "nothing was recorded there")
-
-
-def _long_runs(row: str, least_seconds: float) -> list[bool]:
-    """Whether each second of a core belongs to a run in the kernel that is long enough."""
-    found: list[bool] = []
-    for run in _runs(row):
-        found += [run[0] == IN_KERNEL and len(run) >= least_seconds] * len(run)
-    return found
-
-
-def _runs(row: str) -> Iterator[str]:
-    begin = 0
-    for place in range(1, len(row) + 1):
-        if place == len(row) or row[place] != row[begin]:
-            yield row[begin:place]
-            begin = place
