@@ -20,7 +20,7 @@ from necroscope.agent.previous_run import look_back
 from necroscope.agent.recorder import Parts, Recorder
 from necroscope.agent.rolling import RollingSegments
 from necroscope.agent.sealer import Sealer
-from necroscope.agent.sealing import seal_command
+from necroscope.agent.sealing import seal_command, seal_memory_bytes
 from necroscope.agent.shipping import AgentShipping
 from necroscope.agent.stop_signals import Asked
 from necroscope.agent.wakeup import Bell
@@ -88,7 +88,8 @@ class Agent:
         self._look_ns = 0
         self._profiling = ""  # how samples were taken last
         self._told: dict[str, str] = {}
-        self._sealer = Sealer(self._seal_command(), self._settings.segment_seconds)
+        settings = self._settings
+        self._sealer = Sealer(self._seal_command(), settings.segment_seconds, seal_memory_bytes(settings))
         self._shipping = AgentShipping(orders.host, orders.store, orders.config, orders.fleet)
         self._kubernetes = AgentKubernetes(orders.host, orders.store, orders.config, orders.kubernetes)
         # A flight's memory comes as one piece, which must not be given up.
@@ -235,6 +236,7 @@ class Agent:
             self._output.seconds = settings.segment_seconds
         self._sealer.command = self._seal_command()
         self._sealer.segment_seconds = settings.segment_seconds
+        self._sealer.memory_bytes = seal_memory_bytes(settings)
         self._say("the configuration is reloaded")
 
     def _look(self) -> Status:

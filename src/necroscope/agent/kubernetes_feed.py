@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from necroscope.agent.reporter import Reporter
 from necroscope.kubernetes.access import access_of, node_of
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.conditions import conditions_of, conditions_unexamined, own_troubles
 from necroscope.kubernetes.episodes import Episodes
-from necroscope.kubernetes.reporter import Reporter
 from necroscope.model.event import Event
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.recorder_status import KubernetesStatus, Status

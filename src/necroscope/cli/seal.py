@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import signal
 import time
 from collections.abc import Mapping
@@ -52,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="of functions in samples: all, those of the kernel only, or none and no samples (default all)",
     )
-    parser.add_argument("--max-memory", type=size, help="fail rather than use more memory than this")
     parser.add_argument("--max-time", type=duration, help="end after this time, whatever is done")
 
 
@@ -60,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     """Make room where that is wanted, and seal; one that cannot be sealed does not hold up the others."""
     os.nice(NICENESS)
-    _limit_ourselves(arguments)
+    if arguments.max_time:
+        signal.setitimer(signal.ITIMER_REAL, arguments.max_time)  # nobody catches SIGALRM, so it ends us
     folders, refused = _open_segments(arguments)
     room = _make_room(arguments, folders)  # first: sealing on a full disk would fail
     became: dict[str, list[str]] = {"sealed": [], "removed": []}
@@ -87,13 +86,6 @@ def run(arguments: argparse.Namespace) -> Answer:
     lines = [f"{word} {path}" for word, paths in became.items() for path in paths] or [nothing]
     lines += [f"refused: {one.error.what}" for one in refused]
     return Answer(2 if arguments.folders and refused else 0, body, lambda _: "\n".join(lines))
-
-
-def _limit_ourselves(arguments: argparse.Namespace) -> None:
-    if arguments.max_memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (arguments.max_memory, arguments.max_memory))
-    if arguments.max_time:
-        signal.setitimer(signal.ITIMER_REAL, arguments.max_time)  # nobody catches SIGALRM, so it ends us
 
 
 def _seal_profile(arguments: argparse.Namespace) -> SealProfile:
