@@ -126,8 +126,8 @@ class AgentKubernetes:
 
     def _conditions(self, status: Status, troubles: Sequence[ActiveFinding]) -> tuple[Condition, ...]:
         if self._state is None:
-            why = status.findings_error or "nothing was sealed for longer than 10 minutes"
-            return conditions_unexamined(f"what was recorded is not examined: {why}", troubles)
+            why = f"what was recorded is not examined: {status.findings_error}"
+            return conditions_unexamined(why, troubles)
         return conditions_of(self._state, troubles, self._episodes.last_ids)
 
     def _lasting(self, troubles: Sequence[ActiveFinding]) -> tuple[ActiveFinding, ...]:

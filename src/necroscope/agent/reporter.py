@@ -14,8 +14,8 @@ from necroscope.kubernetes.handover import Handover, write_handover
 from necroscope.model.recorder_status import KubernetesStatus
 from necroscope.store.child import Ended
 
-SHORTEST_PAUSE = 10.0  # seconds between two reports, whatever happens
-SOON = 5.0  # a change is told within so long; not at once, since it may have come to many nodes together
+SHORTEST_PAUSE = 3.0  # seconds between two reports, whatever happens
+SOON = 3.0  # a change is told within so long; not at once, since it may have come to many nodes together
 RETRY = Retry(first_seconds=10.0, max_seconds=300.0)
 REFUSED_PAUSE = 300.0  # somebody has to mend it
 LONGEST_WISH = 3600.0  # for which the API server may ask to be left alone

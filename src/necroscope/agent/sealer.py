@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from necroscope.agent.child_job import NOT_STARTED, ChildJob, Retry
 from necroscope.store.child import Ended
@@ -59,7 +58,6 @@ class Sealer:
         self.sealed = 0
         self.incomplete = 0  # of them without all that was in them
         self.store_bytes = 0
-        self._answer: Mapping[str, Any] | None = None
         self._queue: deque[_Waiting] = deque()  # the first is the child's while there is one
         self._job = ChildJob("sealing", stuck_seconds(segment_seconds), self._finish)
         self._names = 0  # of the child at work
@@ -87,11 +85,6 @@ class Sealer:
         if self._job.age_seconds > max(self.segment_seconds, MIN_SLOW_SECONDS):
             return f"sealing {self._queue[0].folder.name} has taken {self._job.age_seconds:.0f} s so far"
         return next((one.why for one in self._queue if one.why), self._lacks)
-
-    def answer(self) -> Mapping[str, Any] | None:
-        """What the last child that succeeded said, once; None: nothing new."""
-        answer, self._answer = self._answer, None
-        return answer
 
     def add(self, folder: Path) -> None:
         """Seal this segment when its turn comes."""
@@ -136,7 +129,6 @@ class Sealer:
             return
         waiting = self._queue.popleft()
         self.sealed += 1
-        self._answer = ended.document
         is_incomplete = bool(ended.document.get("incomplete"))
         self.incomplete += is_incomplete
         if waiting.names:  # less has helped
