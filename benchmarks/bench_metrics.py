@@ -1,20 +1,15 @@
-"""What metrics cost: a moment, a scrape, and to find out what is wrong now when a segment is sealed.
+"""What metrics cost: a moment, a scrape, and to find out what is wrong now.
 
     python benchmarks/bench_metrics.py
 
 The counters are read by the real sources, from this machine and from a generated host with 96 cores
-(large_host.py): 120 times, which stand for a segment of 120 s, and that for six of one boot. The first five
-are sealed and examined; the sixth is sealed by a process of its own, as the recorder does it, with the
-examination and without. There are no samples: those are not examined.
+(large_host.py): 120 times, which stand for a segment of 120 s, and that for five of one boot. They are fed to
+the fold that the recorder has, and read from a store as by a recorder that starts. There are no samples.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -27,7 +22,7 @@ from benchmarks.large_host import CORES_COUNT, LargeHost
 from benchmarks.timing import best_of, report, report_amount
 from necroscope.exporter.exposition import render
 from necroscope.exporter.meter import Meter
-from necroscope.findings.standing import examine_last_minutes
+from necroscope.findings.active_findings import ActiveFindings
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.catalog import SOURCES
@@ -37,12 +32,11 @@ from necroscope.sources.source import Source
 from necroscope.store.sampler import Sampler
 from necroscope.store.segment import Moment
 from tests.segments import BEGIN_NS
-from tests.stored import BOOT_ID, HOST, anchor_at, open_segment, sealed_segment
+from tests.stored import BOOT_ID, HOST, anchor_at, sealed_segment
 
-SEGMENT_SECONDS, SEALED_BEFORE = 120, 5
-EXAMINATION_LIMIT_SECONDS = 0.3  # of CPU: a quarter of a percent of one core
+SEGMENT_SECONDS, TURNS = 120, 5
+EXAMINATION_LIMIT_PERCENT = 0.3
 MOMENT_LIMIT_SECONDS = 1e-3
-RUNS = 5
 NO_CONFIG = Path("/dev/null")
 
 
@@ -89,38 +83,30 @@ def measure_meter(moments: Sequence[Moment], cores: int) -> None:
     report(f"a scrape of {cores} cores", scrape, "a thousandth of a second", MOMENT_LIMIT_SECONDS)
 
 
-def measure_examination(folder: Path, moments: Sequence[Moment], cores: int) -> None:
-    """Sealing with it and without."""
+def measure_examination(moments: Sequence[Moment], cores: int) -> None:
+    """Find out what is wrong now, as the recorder does."""
+    fold, spent = ActiveFindings(load_thresholds(NO_CONFIG)), 0.0
+    for turn in range(TURNS):
+        for moment in shifted(moments, turn):
+            began = time.thread_time()
+            if fold.feed(moment, (), ()):
+                fold.examine(0)
+            spent += time.thread_time() - began
+    share = 100 * spent / (TURNS * SEGMENT_SECONDS)
+    report_amount(f"to examine {cores} cores", share, "% of a core", "limit", EXAMINATION_LIMIT_PERCENT)
+
+
+def measure_restart(folder: Path, moments: Sequence[Moment], cores: int) -> None:
+    """Read the last ten minutes, once at the start of a recorder."""
     store = folder / f"store-{cores}"
-    for turn in range(SEALED_BEFORE):
+    for turn in range(TURNS):
         later = shifted(moments, turn)
         sealed_segment(store, later, anchor=anchor_at(later[0].time_ns))
     began = time.process_time()
-    examine_last_minutes(store / HOST, BOOT_ID, load_thresholds(NO_CONFIG))
+    fold = ActiveFindings(load_thresholds(NO_CONFIG))
+    if problems := fold.rebuild(store / HOST, BOOT_ID, later[-1].time_ns):
+        raise SystemExit(f"it was not read: {problems}")
     print(f"ten minutes of {cores} cores at once, after a start: {time.process_time() - began:.2f} s of CPU")
-    last = shifted(moments, SEALED_BEFORE)
-    opened = open_segment(store, last, anchor=anchor_at(last[0].time_ns), ended="full").folder
-    words = ("--examine", BOOT_ID, "--config", str(NO_CONFIG))
-    without = median(_seal(store, opened) for _ in range(RUNS))
-    examined = median(_seal(store, opened, *words) for _ in range(RUNS)) - without
-    limit = EXAMINATION_LIMIT_SECONDS
-    report_amount(
-        f"sealing {SEGMENT_SECONDS} s of {cores} cores", without, "s of CPU", "1 %", SEGMENT_SECONDS / 100
-    )
-    report_amount(f"to examine ten minutes of {cores} cores", examined, "s of CPU", "limit", limit)
-
-
-def _seal(store: Path, opened: Path, *words: str) -> float:
-    """CPU seconds of a sealing child; the store is as it was before."""
-    with tempfile.TemporaryDirectory(dir=store.parent) as name:
-        copy = Path(name) / "store"
-        shutil.copytree(store, copy)
-        target = copy / opened.relative_to(store)
-        command = [sys.executable, "-m", "necroscope", "seal", "--json", *words, str(target)]
-        body = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    if words and not body.get("state"):
-        raise SystemExit(f"it was not examined: {body}")
-    return float(body["cpu_seconds"])
 
 
 def main() -> None:
@@ -131,7 +117,8 @@ def main() -> None:
         hosts = ((os.cpu_count() or 1, read_segment(Host())), (CORES_COUNT, read_large(tree)))
         for cores, moments in hosts:
             measure_meter(moments, cores)
-            measure_examination(Path(name), moments, cores)
+            measure_examination(moments, cores)
+            measure_restart(Path(name), moments, cores)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from necroscope.agent.kubernetes_feed import AgentKubernetes
+from necroscope.agent.reporter import Reporter
 from necroscope.errors import UsageError
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.episode import Episode
-from necroscope.kubernetes.reporter import Reporter
 from necroscope.model.event import Event
 from necroscope.model.node_state import NodeState
 from necroscope.model.recorder_status import Status

@@ -46,18 +46,6 @@ def test_segments_are_sealed_one_after_the_other(tmp_path: Path, make: Make) -> 
     assert (sealer.cpu_seconds, sealer.store_bytes) == (0.75, 7000)
 
 
-def test_what_a_child_said_is_handed_on_once(tmp_path: Path, make: Make) -> None:
-    sealer = make("""echo '{"state": {"a": 1}}'; case "$1" in *bad) exit 2;; esac""")
-    assert sealer.answer() is None
-    sealer.add(tmp_path / "good")
-    sealer.drain(10)
-    assert sealer.answer() == {"state": {"a": 1}}
-    assert sealer.answer() is None
-    sealer.add(tmp_path / "bad")
-    sealer.drain(10)
-    assert sealer.answer() is None, "it has failed"
-
-
 def test_a_tick_never_waits_and_there_is_one_child_at_a_time(tmp_path: Path, make: Make) -> None:
     sealer = make("sleep 2; echo '{}'")
     for name in "ab":

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from necroscope.findings.node_state_json import parse_state
 from necroscope.store.journal import LOCK
 from necroscope.store.process_lock import LOCK_MODE, locked
-from necroscope.store.segment import Moment
 from tests.cli.conftest import Document, Run
 from tests.cli.test_recorded_verbs import build
-from tests.stored import BOOT_ID, open_segment, sealed_segment, seconds_of
+from tests.stored import open_segment, sealed_segment, seconds_of
 
 MOMENTS = seconds_of(["idle"] * 20)
 
@@ -79,48 +76,3 @@ def test_room_is_made_for_every_host(document: Document, tmp_path: Path) -> None
     body = document("seal", "--store", tmp_path, "--budget", "1")
     assert len(body["sealed"]) == 2
     assert sorted(path.parent.name for path in tmp_path.glob("*/2*")) == ["node-17", "node-18"]
-
-
-def test_sealing_also_says_what_is_wrong_now(document: Document, tmp_path: Path) -> None:
-    sealed_segment(tmp_path, seconds_of(["system"] * 5 + ["idle"] * 15))
-    folder = open_segment(tmp_path, later(20)).folder
-    body = document("seal", "--examine", BOOT_ID, "--config", "/dev/null", folder, exit_code=0)
-    state = parse_state(body["state"])
-    assert [(one.id, one.subject) for one in state.findings] == [("core-saturated", "0")]
-    assert "core-saturated" in state.checked and "state_error" not in body
-    assert "state" not in document("seal", "--examine", BOOT_ID, folder), "nothing was sealed"
-
-
-def test_of_another_boot_nothing_is_said(document: Document, tmp_path: Path) -> None:
-    folder = open_segment(tmp_path, MOMENTS).folder
-    body = document("seal", "--examine", "another", "--config", "/dev/null", folder, exit_code=0)
-    assert body["sealed"] and "state" not in body and "state_error" not in body
-
-
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ("a broken configuration", "there is no threshold 'core-saturated.secnods'"),
-        ("a damaged segment", "20260415T100000Z/counters"),
-        ("a mistake of ours", "ZeroDivisionError: division by zero"),
-    ],
-)
-def test_sealing_does_not_fail_with_the_examination(
-    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, told: str
-) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text("[thresholds.core-saturated]\nsecnods = 3\n" if "configuration" in how else "")
-    before = sealed_segment(tmp_path, MOMENTS[:6])
-    if "damaged" in how:
-        (before.folder / "counters/readings.parquet").write_bytes(b"PAR1")
-    if "mistake" in how:
-        monkeypatch.setattr("necroscope.findings.standing.read_memory", lambda *_: 1 / 0)
-    folder = open_segment(tmp_path, later(6)).folder
-    body = document("seal", "--examine", BOOT_ID, "--config", config, folder, exit_code=0)
-    assert body["sealed"] == [str(folder)] and "state" not in body
-    assert told in body["state_error"]
-
-
-def later(second: int) -> list[Moment]:
-    """Twenty idle seconds that begin so long after the first."""
-    return [replace(moment, time_ns=moment.time_ns + second * 10**9) for moment in MOMENTS]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -31,6 +32,7 @@ LINES = [
 ]
 LOGS = Path("/var/log/pods")
 ZOMBIES = 2000
+REPORTED = 'necroscope_kubernetes_reports_total{result="ok"}'
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +118,8 @@ def test_zombies_set_a_condition_that_outlives_a_restart_and_their_purge_clears_
         cleared = leak(one)
         assert cleared["reason"] == "NoMemoryCgroupLeak"
         assert cleared["lastTransitionTime"] > found["lastTransitionTime"]
+        wait_for(lambda: metrics(second)[REPORTED] >= 2, 20, "the end of the second report")
         seen = metrics(second)
-        assert seen['necroscope_kubernetes_reports_total{result="ok"}'] >= 2
         assert seen['necroscope_kubernetes_reports_total{result="failed"}'] == 0
         assert seen["necroscope_kubernetes_seconds_since_success"] < 60
         code, body = second.end()
@@ -125,6 +127,29 @@ def test_zombies_set_a_condition_that_outlives_a_restart_and_their_purge_clears_
     assert (body["kubernetes"]["ok"] >= 2, body["kubernetes"]["error"]) == (True, "")
     assert one.conditions()["Ready"] == ready
     assert one.conditions()["RecorderImpaired"]["status"] == "False", "conditions stay when the recorder ends"
+
+
+def stalled(one: Reporting) -> dict[str, str]:
+    found: dict[str, str] = one.conditions().get("KernelStalled", {"status": ""})
+    return found
+
+
+def test_a_line_of_the_kernel_is_a_condition_within_five_seconds_that_outlives_a_restart(
+    one: Reporting,
+) -> None:
+    with reporting_recorder(one) as first:
+        wait_for(lambda: stalled(one)["status"] == "False", 60, "a first report")
+        wrote = time.monotonic()
+        kernel_lines.write_lines(["watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [kubelet:4711]"])
+        wait_for(lambda: stalled(one)["status"] == "True", 30, "a condition that is True")
+        assert time.monotonic() - wrote < 5
+        found = stalled(one)
+        first.kill()
+    with reporting_recorder(one):
+        wait_for(
+            lambda: stalled(one)["lastHeartbeatTime"] > found["lastHeartbeatTime"], 60, "a report of the next"
+        )
+        assert stalled(one)["lastTransitionTime"] == found["lastTransitionTime"]
 
 
 def is_told_again(one: Reporting, before: dict[str, str]) -> bool:

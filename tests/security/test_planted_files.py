@@ -148,7 +148,7 @@ def link_to_device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-FILES = ["segment.json", "journal.frames", "perf.data", "../.index.json", "../.recorder", "../.findings.json"]
+FILES = ["segment.json", "journal.frames", "perf.data", "../.index.json", "../.recorder"]
 SEALED = ["events.parquet", "counters/*.parquet"]
 KINDS = [
     pipe,

@@ -26,6 +26,7 @@ from lab.recorders import PROGRAM
 from necroscope.agent import closing, rolling, sealer
 from necroscope.agent.agent import Agent
 from necroscope.agent.sealer import Sealer
+from necroscope.agent.sealing import MAX_MEMORY_BYTES
 from necroscope.cli.main import main
 from necroscope.errors import StoreError
 from necroscope.exporter.exposition import status_samples
@@ -40,7 +41,12 @@ from tests.security.made_captures import SPIN, Mapped, capture, program
 from tests.stored import no_profile, open_segment, seconds_of
 
 MOMENTS = seconds_of(["idle"] * 5, ["system"] * 5)
-SCRIPTS = {"hangs": "exec sleep 600", "dies": "kill -9 $$", "fails": "exit 1"}
+SCRIPTS = {
+    "hangs": "exec sleep 600",
+    "dies": "kill -9 $$",
+    "fails": "exit 1",
+    "grows": f'exec "{sys.executable}" -c "bytearray(64 << 30)"',
+}
 
 
 def record(store: Path, *words: str) -> dict[str, Any]:
@@ -101,7 +107,7 @@ def sealing(folder: Path, harm: str, condition: str) -> Sealer:
     """Seal with a child that harms itself on a condition, and else works."""
     script = folder / "seal.sh"
     script.write_text(f'if {condition}; then {harm}; fi\nexec "{PROGRAM}" seal --json "$@"\n')
-    return Sealer(["sh", str(script)], 0.1)
+    return Sealer(["sh", str(script)], 0.1, MAX_MEMORY_BYTES)
 
 
 def tick_until(one: Sealer, condition: Callable[[], object], seconds: float = 60) -> None:
@@ -177,21 +183,18 @@ def test_nothing_of_a_journal_that_is_too_large_is_lost(
     assert journal.read_bytes() == before and read_segment(segment.folder).is_open
 
 
-def seal(*words: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the sealing child as the recorder does."""
-    return subprocess.run(
-        [str(PROGRAM), "seal", "--json", *words], capture_output=True, timeout=60, check=False
-    )
-
-
 def test_the_memory_of_the_child_is_bounded(segment: StoredSegment) -> None:
     """A million samples take more than 24 MiB: the child fails, and not the node."""
     offsets = tuple(range(8, 0xFF8, 8)) * 2000
     capture(segment.capture, [Mapped(os.getpid(), "/hog", offsets)])
-    done = seal("--max-memory", "24MiB", str(segment.folder))
-    assert done.returncode != 0
+    one = Sealer([str(PROGRAM), "seal", "--json"], 5.0, 24 << 20)
+    one.add(segment.folder)
+    one.drain(60)
+    assert one.error and not one.sealed
     assert read_segment(segment.folder).is_open
-    assert seal("--max-memory", "1GiB", str(segment.folder)).returncode == 0
+    one.memory_bytes = MAX_MEMORY_BYTES
+    one.drain(60)
+    assert one.sealed
     assert read_segment(segment.folder).description["profile"]["samples"] == len(offsets)
 
 

@@ -44,6 +44,7 @@ def test_one_that_is_killed() -> None:
     ended = child.ended()
     assert ended
     assert (ended.code, time.monotonic() - begin < 5) == (-9, True)
+    assert ended.why("sealing") == "the sealing child was ended after 0 s"
 
 
 def test_a_command_that_is_not_there() -> None:

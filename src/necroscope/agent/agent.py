@@ -20,7 +20,7 @@ from necroscope.agent.previous_run import look_back
 from necroscope.agent.recorder import Parts, Recorder
 from necroscope.agent.rolling import RollingSegments
 from necroscope.agent.sealer import Sealer
-from necroscope.agent.sealing import seal_command
+from necroscope.agent.sealing import seal_command, seal_memory_bytes
 from necroscope.agent.shipping import AgentShipping
 from necroscope.agent.stop_signals import Asked
 from necroscope.agent.wakeup import Bell
@@ -81,14 +81,14 @@ class Agent:
         self._watch = Watch(thresholds)
         per_core = self._settings.per_core_metrics
         self._metrics = AgentMetrics(thresholds, lambda: self.status, per_core=per_core)
-        self._findings = AgentFindings(self._take_state)
+        self._findings = AgentFindings(thresholds, self._take_state)
         self._heartbeat = Heartbeat(orders.heartbeat)
-        self._boot_id = orders.host.word("/proc/sys/kernel/random/boot_id")
         self._begin_utc_ns = time.time_ns()
         self._look_ns = 0
         self._profiling = ""  # how samples were taken last
         self._told: dict[str, str] = {}
-        self._sealer = Sealer(self._seal_command(), self._settings.segment_seconds)
+        settings = self._settings
+        self._sealer = Sealer(self._seal_command(), settings.segment_seconds, seal_memory_bytes(settings))
         self._shipping = AgentShipping(orders.host, orders.store, orders.config, orders.fleet)
         self._kubernetes = AgentKubernetes(orders.host, orders.store, orders.config, orders.kubernetes)
         # A flight's memory comes as one piece, which must not be given up.
@@ -137,6 +137,8 @@ class Agent:
     def _make_recorder(self, folder: Path) -> Recorder:
         before = look_back(folder, self._orders.host)
         recover_captures(folder / CAPTURE_FOLDER, before.open_segments)
+        for why in self._findings.rebuild(folder, before.boot_id, time.monotonic_ns()):
+            self._say(f"findings from before the start are not known: {why}")
         if not self._orders.flight:  # which writes nothing before an event
             boots = {segment.boot_id for segment in before.open_segments}
             save_kallsyms(folder, before.boot_id, boots)
@@ -165,11 +167,7 @@ class Agent:
 
     def _seal_command(self) -> list[str]:
         orders = self._orders
-        examine = "" if orders.flight else self._boot_id  # whose dumps are not the last minutes
-        keep = orders.keep_capture
-        return seal_command(
-            orders.host, orders.store, orders.config, self._settings, examine=examine, keep_capture=keep
-        )
+        return seal_command(orders.host, orders.store, self._settings, keep_capture=orders.keep_capture)
 
     def _make_room(self) -> None:
         make_room(self._folder, self._settings.budget, time.time_ns())
@@ -177,6 +175,7 @@ class Agent:
     def _observe(self, moment: Moment, events: Sequence[Event]) -> None:
         self._heartbeat.beat()
         self._metrics.meter.observe(moment, events)
+        self._findings.observe(moment, events, self._watch.new_userspace_lines)
         if moment.time_ns >= self._look_ns:
             self._look_ns = moment.time_ns + LOOK_EVERY_NS
             self.status = self._look()
@@ -184,7 +183,6 @@ class Agent:
             self._say(f"{event.kind}: {event.text}")
         self._tell("the store", self._writer.error)
         self._tell("sealing", self._sealer.error)
-        self._findings.tick(self._sealer.answer(), self._settings.segment_seconds)
         self._tell("findings", self._findings.error)
         self._tell("the textfile", self._metrics.textfile_error)
         self._tell("the kernel log", NOT_COUNTED if self._watch.userspace_lines else "")
@@ -230,11 +228,13 @@ class Agent:
             settings = replace(settings, textfile=self._settings.textfile)
         self._settings = settings
         self._watch.saturated.set_limits(thresholds)
+        self._findings.set_thresholds(thresholds)
         self._metrics.set_limits(thresholds)
         if self._output:
             self._output.seconds = settings.segment_seconds
         self._sealer.command = self._seal_command()
         self._sealer.segment_seconds = settings.segment_seconds
+        self._sealer.memory_bytes = seal_memory_bytes(settings)
         self._say("the configuration is reloaded")
 
     def _look(self) -> Status:

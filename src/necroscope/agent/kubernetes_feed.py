@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from necroscope.agent.reporter import Reporter
 from necroscope.kubernetes.access import access_of, node_of
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.conditions import conditions_of, conditions_unexamined, own_troubles
 from necroscope.kubernetes.episodes import Episodes
-from necroscope.kubernetes.reporter import Reporter
 from necroscope.model.event import Event
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.recorder_status import KubernetesStatus, Status
@@ -123,8 +123,8 @@ class AgentKubernetes:
 
     def _conditions(self, status: Status, troubles: Sequence[ActiveFinding]) -> tuple[Condition, ...]:
         if self._state is None:
-            why = status.findings_error or "nothing was sealed for longer than 10 minutes"
-            return conditions_unexamined(f"what was recorded is not examined: {why}", troubles)
+            why = f"what was recorded is not examined: {status.findings_error}"
+            return conditions_unexamined(why, troubles)
         return conditions_of(self._state, troubles, self._episodes.last_ids)
 
     def _lasting(self, troubles: Sequence[ActiveFinding]) -> tuple[ActiveFinding, ...]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from necroscope.store.child import Child, Ended
+from necroscope.agent.child_job import NOT_STARTED, ChildJob, Retry
+from necroscope.store.child import Ended
 
-LONGEST_PAUSE_SECONDS = 60.0
+RETRY = Retry(first_seconds=1.0, max_seconds=60.0)
 GIVEN_UP_SECONDS = 3600.0  # until the next attempt with a segment that cannot even be sealed with the least
 MIN_SLOW_SECONDS, MIN_STUCK_SECONDS = 5.0, 30.0  # if segments are short; sealing one takes a second or two
 CAREFUL_TIMES = 5  # for how many times the longest attempt the segments after it are sealed with less
@@ -28,7 +28,7 @@ NAMES = (
     ("kernel", "without the names of functions of programs"),
     ("none", "without samples"),
 )
-NOT_THE_SEGMENT = "store"  # the slug of a full disk and the like
+NOT_THE_SEGMENT = ("store", NOT_STARTED)  # the slugs of a full disk and the like
 
 
 def stuck_seconds(segment_seconds: float) -> float:
@@ -38,7 +38,7 @@ def stuck_seconds(segment_seconds: float) -> float:
 
 @dataclass(slots=True)
 class _Waiting:
-    """A segment to be sealed. One that could not be is tried again after 1 s, 2, 4 and so on."""
+    """A segment to be sealed."""
 
     folder: Path
     failures: int = 0
@@ -51,17 +51,15 @@ class _Waiting:
 class Sealer:
     """A queue of segments. `command` with a folder behind it seals that folder and prints JSON."""
 
-    def __init__(self, command: Sequence[str], segment_seconds: float) -> None:
+    def __init__(self, command: Sequence[str], segment_seconds: float, memory_bytes: int = 0) -> None:
         self.command = list(command)
         self.segment_seconds = segment_seconds
+        self.memory_bytes = memory_bytes  # what a child may take; 0: no limit
         self.sealed = 0
         self.incomplete = 0  # of them without all that was in them
         self.store_bytes = 0
-        self.cpu_seconds = 0.0
-        self._answer: Mapping[str, Any] | None = None
         self._queue: deque[_Waiting] = deque()  # the first is the child's while there is one
-        self._child = Child()
-        self._killed = ""  # why we ended the child
+        self._job = ChildJob("sealing", stuck_seconds(segment_seconds), self._finish)
         self._names = 0  # of the child at work
         self._lacks = ""  # what the segment that was sealed last lacks, and why
         self._careful = (0, 0.0, "")  # with which names until when, and why
@@ -74,19 +72,19 @@ class Sealer:
     @property
     def child_pid(self) -> int | None:
         """The child at work."""
-        return self._child.pid
+        return self._job.pid
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return what all children took."""
+        return self._job.cpu_seconds
 
     @property
     def error(self) -> str:
         """Return why segments cannot be sealed with all that is in them; empty if they can."""
-        if self._child.age_seconds > max(self.segment_seconds, MIN_SLOW_SECONDS):
-            return f"sealing {self._queue[0].folder.name} has taken {self._child.age_seconds:.0f} s so far"
+        if self._job.age_seconds > max(self.segment_seconds, MIN_SLOW_SECONDS):
+            return f"sealing {self._queue[0].folder.name} has taken {self._job.age_seconds:.0f} s so far"
         return next((one.why for one in self._queue if one.why), self._lacks)
-
-    def answer(self) -> Mapping[str, Any] | None:
-        """What the last child that succeeded said, once; None: nothing new."""
-        answer, self._answer = self._answer, None
-        return answer
 
     def add(self, folder: Path) -> None:
         """Seal this segment when its turn comes."""
@@ -94,58 +92,43 @@ class Sealer:
 
     def tick(self) -> None:
         """See to the child at work, and start the next."""
-        if self._is_working():
-            self._end_after(stuck_seconds(self.segment_seconds))
-        elif ready := next((one for one in self._queue if time.monotonic() >= one.not_before), None):
+        self._job.limit_seconds = stuck_seconds(self.segment_seconds)
+        if self._job.is_working():
+            return
+        if ready := next((one for one in self._queue if time.monotonic() >= one.not_before), None):
             self._start(ready)
 
     def drain(self, timeout_seconds: float) -> None:
         """Seal all that is waiting, each with one attempt, as far as the time allows."""
         end = time.monotonic() + timeout_seconds
         attempts = len(self._queue)
-        each = timeout_seconds / 2 if attempts > 1 else timeout_seconds  # one does not hold up the others
-        while (self._is_working() or (self._queue and attempts)) and time.monotonic() < end:
-            if self._child.pid is None:
+        # One does not hold up the others.
+        each = self._job.limit_seconds = timeout_seconds / 2 if attempts > 1 else timeout_seconds
+        while (self._job.is_working() or (self._queue and attempts)) and time.monotonic() < end:
+            if self._job.pid is None:
                 attempts -= 1
                 self._start(self._queue[0])
             else:
-                self._child.wait(min(end - time.monotonic(), max(each - self._child.age_seconds, 0.01)))
-                self._end_after(each)
+                self._job.wait(min(end - time.monotonic(), max(each - self._job.age_seconds, 0.01)))
         for one in self._queue:
             one.why = one.why or f"{one.folder.name} is not sealed: there was no time left"
-
-    def _end_after(self, seconds: float) -> None:
-        if self._child.age_seconds > seconds:
-            self._killed = f"the sealing child was ended after {self._child.age_seconds:.0f} s"
-            self._child.kill()
-
-    def _is_working(self) -> bool:
-        if ended := self._child.ended():
-            self._finish(ended)
-        return self._child.pid is not None
 
     def _start(self, waiting: _Waiting) -> None:
         self._queue.remove(waiting)
         self._queue.appendleft(waiting)
         names, until, _ = self._careful
-        self._killed = ""
         self._names = max(waiting.names, names if time.monotonic() < until else 0)
         less = ["--names", NAMES[self._names][0]] if self._names else []
-        try:
-            self._child.start([*self.command, *less, str(waiting.folder)])
-        except OSError as error:
-            self._put_off(f"cannot start the sealing child: {error.strerror}", is_the_segment=False)
+        command = [*self.command, *less, str(waiting.folder)]
+        self._job.start(command, memory_bytes=self.memory_bytes)
 
     def _finish(self, ended: Ended) -> None:
-        self.cpu_seconds += ended.document.get("cpu_seconds", 0.0)
         self.store_bytes = ended.document.get("store_bytes", self.store_bytes)
         if ended.code != 0:
-            why = self._killed or ended.why("sealing")
-            self._put_off(why, is_the_segment=bool(self._killed) or ended.slug != NOT_THE_SEGMENT)
+            self._put_off(ended)
             return
         waiting = self._queue.popleft()
         self.sealed += 1
-        self._answer = ended.document
         is_incomplete = bool(ended.document.get("incomplete"))
         self.incomplete += is_incomplete
         if waiting.names:  # less has helped
@@ -155,14 +138,16 @@ class Sealer:
         name = waiting.folder.name
         self._lacks = f"{name} was sealed {NAMES[self._names][1]}: {why}" if is_incomplete else ""
 
-    def _put_off(self, why: str, *, is_the_segment: bool) -> None:
+    def _put_off(self, ended: Ended) -> None:
         """Another one may be sealed meanwhile; this one can be read all the same."""
         waiting = self._queue.popleft()
-        pause_seconds = min(2.0**waiting.failures, LONGEST_PAUSE_SECONDS)
-        waiting.why = why
-        waiting.failures = min(waiting.failures + 1, 10)
+        waiting.why = ended.why("sealing")
+        waiting.failures += 1
+        pause_seconds = RETRY.pause_seconds(waiting.failures)
+        was_stuck = ended.killed_after_seconds is not None
+        is_the_segment = was_stuck or ended.slug not in NOT_THE_SEGMENT
         waiting.deaths += is_the_segment
-        if is_the_segment and (self._killed or waiting.deaths >= DEATHS):
+        if was_stuck or (is_the_segment and waiting.deaths >= DEATHS):
             waiting.deaths = 0
             waiting.names = min(self._names + 1, len(NAMES) - 1)
             if self._names == waiting.names:

@@ -15,25 +15,18 @@ MAX_MEMORY_BYTES = 1 << 30
 BYTES_PER_SAMPLE = 256  # twice what five million samples take, for those who sample ten times as often
 
 
-def seal_command(  # noqa: PLR0913 - what the child must know
-    host: Host,
-    store: Path,
-    config: Path | None,
-    settings: RecordSettings,
-    *,
-    examine: str,
-    keep_capture: bool,
-) -> list[str]:
-    """Return the command; `examine` is the boot of which it says what is wrong now, empty for none."""
+def seal_memory_bytes(settings: RecordSettings) -> int:
+    """Return how much memory a sealing child may take."""
+    samples = settings.segment_seconds * settings.rate * (os.cpu_count() or 1)
+    return max(MAX_MEMORY_BYTES, int(samples) * BYTES_PER_SAMPLE)
+
+
+def seal_command(host: Host, store: Path, settings: RecordSettings, *, keep_capture: bool) -> list[str]:
+    """Return the command."""
     budget = settings.budget
     seconds = stuck_seconds(settings.segment_seconds)
-    samples = settings.segment_seconds * settings.rate * (os.cpu_count() or 1)
-    memory = max(MAX_MEMORY_BYTES, int(samples) * BYTES_PER_SAMPLE)
-    command = [*OURSELVES, "seal", "--json", "--max-memory", str(memory), "--max-time", f"{seconds:g}s"]
+    command = [*OURSELVES, "seal", "--json", "--max-time", f"{seconds:g}s"]
     command += ["--keep-perf-data"] if keep_capture else []
     command += ["--root", str(host.root)]
-    if examine:
-        command += ["--examine", examine]
-        command += ["--config", str(config)] if config else []
     command += ["--store", str(store), "--age", f"{budget.age_seconds:g}s"]
     return [*command, "--budget", str(budget.total_bytes), "--kept-budget", str(budget.kept_bytes)]

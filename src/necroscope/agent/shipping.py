@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from necroscope.fleet.ship.shipper import Shipper
+from necroscope.agent.shipper import Shipper
 from necroscope.model.recorder_status import ShipStatus
 from necroscope.sources.host import Host
 from necroscope.store.child import OURSELVES

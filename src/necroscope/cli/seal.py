@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import signal
 import time
 from collections.abc import Mapping
@@ -43,16 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kept-budget", type=size, help="of it for segments with events (default a quarter)")
     parser.add_argument("--age", type=duration, help="and those older than this (default 7d)")
     parser.add_argument(
-        "--examine", metavar="BOOT", help="also say what is wrong now, in the boot with this id"
-    )
-    parser.add_argument("--config", type=Path, help="the thresholds for that")
-    parser.add_argument(
         "--names",
         choices=[word for word, _ in NAMES],
         default="all",
         help="of functions in samples: all, those of the kernel only, or none and no samples (default all)",
     )
-    parser.add_argument("--max-memory", type=size, help="fail rather than use more memory than this")
     parser.add_argument("--max-time", type=duration, help="end after this time, whatever is done")
 
 
@@ -60,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     """Make room where that is wanted, and seal; one that cannot be sealed does not hold up the others."""
     os.nice(NICENESS)
-    _limit_ourselves(arguments)
+    if arguments.max_time:
+        signal.setitimer(signal.ITIMER_REAL, arguments.max_time)  # nobody catches SIGALRM, so it ends us
     folders, refused = _open_segments(arguments)
     room = _make_room(arguments, folders)  # first: sealing on a full disk would fail
     became: dict[str, list[str]] = {"sealed": [], "removed": []}
@@ -79,21 +74,12 @@ def run(arguments: argparse.Namespace) -> Answer:
                 raise
             refused.append(Damage(path, error))
     problems = [{"folder": str(one.folder), "what": one.error.what} for one in refused]
-    # Only after something was sealed: should it ever end this process, the next one does without.
-    state = _examine(Path(became["sealed"][0]), arguments) if became["sealed"] and arguments.examine else {}
     numbers = {"incomplete": incomplete, "cpu_seconds": round(time.process_time(), 3)}
-    body = {**became, "refused": problems, **room, **state, **numbers}
+    body = {**became, "refused": problems, **room, **numbers}
     nothing = "nothing could be sealed" if refused else "nothing is open"
     lines = [f"{word} {path}" for word, paths in became.items() for path in paths] or [nothing]
     lines += [f"refused: {one.error.what}" for one in refused]
     return Answer(2 if arguments.folders and refused else 0, body, lambda _: "\n".join(lines))
-
-
-def _limit_ourselves(arguments: argparse.Namespace) -> None:
-    if arguments.max_memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (arguments.max_memory, arguments.max_memory))
-    if arguments.max_time:
-        signal.setitimer(signal.ITIMER_REAL, arguments.max_time)  # nobody catches SIGALRM, so it ends us
 
 
 def _seal_profile(arguments: argparse.Namespace) -> SealProfile:
@@ -126,20 +112,3 @@ def _make_room(arguments: argparse.Namespace, folders: list[Path]) -> dict[str, 
         refuse_untrusted(host)
     left = [entry for host in hosts for entry in make_room(host, budget, time.time_ns())]
     return {"store_bytes": sum(entry.size_bytes for entry in left)}
-
-
-def _examine(sealed: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """What is wrong with the host now, for its recorder. What fails here is told, no more."""
-    # Imported here: who seals by hand does not wait for all detectors.
-    from necroscope.findings.node_state_json import state_document
-    from necroscope.findings.standing import examine_last_minutes
-    from necroscope.signals.thresholds import load_thresholds
-
-    try:
-        thresholds = load_thresholds(arguments.config)
-        state = examine_last_minutes(sealed.resolve().parent, arguments.examine, thresholds)
-    except NecroscopeError as error:
-        return {"state_error": error.what}
-    except Exception as error:  # noqa: BLE001 - the segment is sealed, and that has to be said
-        return {"state_error": f"{type(error).__name__}: {error}"}
-    return {"state": state_document(state)} if state else {}

@@ -9,7 +9,6 @@ child does not come back, the next one does without those files, and for a while
 from __future__ import annotations
 
 import json
-import resource
 import signal
 import sys
 import time
@@ -41,7 +40,6 @@ class _Question:
     end_ns: int | None
     root: str | None
     seconds: float
-    memory_bytes: int
 
 
 class Sealing:
@@ -62,7 +60,7 @@ class Sealing:
             folder = parent / ("all-names" if root else "kernel-names")
             folder.mkdir()
             clip = begin_ns, end_ns
-            why = _ask(_Question(str(capture), str(folder), boot_id, *clip, root, seconds, memory))
+            why = _ask(_Question(str(capture), str(folder), boot_id, *clip, root, seconds), memory)
             if not why:
                 return folder
             if root:
@@ -70,10 +68,10 @@ class Sealing:
         raise ImportFileError(f"{capture}: {why}")
 
 
-def _ask(question: _Question) -> str:
+def _ask(question: _Question, memory_bytes: int) -> str:
     """Return why a child could not do it; empty if it did. Raises ImportFileError if nobody can."""
     child = Child()
-    child.start([*PYTHON, "-m", __name__], json.dumps(asdict(question)).encode())
+    child.start([*PYTHON, "-m", __name__], json.dumps(asdict(question)).encode(), memory_bytes)
     child.wait(question.seconds)
     if (ended := child.ended()) is None:
         child.kill()
@@ -87,7 +85,6 @@ def _ask(question: _Question) -> str:
 
 def _answer(question: _Question) -> dict[str, Any]:
     """Seal in this process, which may not come back."""
-    resource.setrlimit(resource.RLIMIT_DATA, (question.memory_bytes, question.memory_bytes))
     signal.setitimer(signal.ITIMER_REAL, question.seconds)  # nobody may be there to end us
     clip = question.begin_ns, question.end_ns
     root = Path(question.root) if question.root else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from necroscope.model.event import Event
@@ -26,6 +26,7 @@ class Watch:
         self.saturated = SaturatedCores(thresholds)
         # Lines of programs that nobody trusts, since the first moment; None: no log was read yet.
         self.userspace_lines: int | None = None
+        self.new_userspace_lines: Sequence[Event] = ()  # those of the last moment
         self._leaks = CgroupLeaks(thresholds)
         self._number = 0
         self._nics = KnownNics()
@@ -48,12 +49,14 @@ class Watch:
         self._nics.learn(moment)
         if self._begin_ns is None:
             self._begin_ns = moment.time_ns
+        self.new_userspace_lines = ()
         log = moment.value(KERNEL_LOG)
         if log is None:
             return
         found = match_lines(log, _bounded(log.lines))
         # What the log holds from before is not counted: its lines would be counted again at every start.
         new = [event for event in found.userspace_lines if event.time_ns >= self._begin_ns]
+        self.new_userspace_lines = found.userspace_lines
         self.userspace_lines = (self.userspace_lines or 0) + len(new)
         for event in found.events:
             self._nics.learn_line(event)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -24,9 +26,12 @@ class Ended:
 
     code: int
     document: Mapping[str, Any]
+    killed_after_seconds: float | None = None  # if we ended it
 
     def why(self, what: str) -> str:
-        """Return the error that it printed, or that it ended with a code."""
+        """Return why it failed: it took too long, the error that it printed, or its exit code."""
+        if self.killed_after_seconds is not None:
+            return f"the {what} child was ended after {self.killed_after_seconds:.0f} s"
         return self._of_error("what") or f"the {what} child ended with {self.code}"
 
     @property
@@ -46,6 +51,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._answer = -1  # what it prints, a file in memory
         self._began = 0.0
+        self._killed_after: float | None = None
 
     @property
     def pid(self) -> int | None:
@@ -57,8 +63,11 @@ class Child:
         """How long it has been at work."""
         return time.monotonic() - self._began if self._process else 0.0
 
-    def start(self, command: Sequence[str], content: bytes = b"") -> None:
-        """Start one, with something to read on its standard input. OSError where that cannot be."""
+    def start(self, command: Sequence[str], content: bytes = b"", memory_bytes: int = 0) -> None:
+        """Start one with this content on its standard input; with more memory than this it fails.
+
+        0 bytes set no limit. Raises OSError.
+        """
         # Files in memory: a pipe would hold us up, or the child, once it is full; a disk may be full, too.
         given = os.memfd_create("given") if content else None
         answer = os.memfd_create("answer")
@@ -67,21 +76,23 @@ class Child:
                 os.write(given, content)
                 os.lseek(given, 0, os.SEEK_SET)
             # In a session of its own: a Ctrl-C at the terminal is meant for the recorder.
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL if given is None else given,
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+            _limit_memory(process, memory_bytes)
         except OSError:
             os.close(answer)
             raise
         finally:
             if given is not None:
                 os.close(given)
-        self._answer = answer
+        self._process, self._answer = process, answer
         self._began = time.monotonic()
+        self._killed_after = None
 
     def ended(self) -> Ended | None:
         """How it ended, once; None while it is at work, and where there is none."""
@@ -92,7 +103,8 @@ class Child:
         with os.fdopen(self._answer, "rb") as file:
             file.seek(0)
             answer = file.read(MAX_ANSWER_BYTES)
-        return Ended(process.returncode, _parsed(answer))
+        was_killed = process.returncode == -signal.SIGKILL
+        return Ended(process.returncode, _parsed(answer), self._killed_after if was_killed else None)
 
     def wait(self, timeout_seconds: float) -> None:
         """Wait until it has ended, or for so long."""
@@ -101,9 +113,24 @@ class Child:
                 self._process.wait(max(timeout_seconds, 0))
 
     def kill(self) -> None:
-        """End it at once; `ended` tells of it later."""
+        """End it at once; `ended` reports it later."""
         if self._process:
+            if self._killed_after is None:
+                self._killed_after = self.age_seconds
             self._process.kill()
+
+
+def _limit_memory(process: subprocess.Popen[bytes], memory_bytes: int) -> None:
+    if not memory_bytes:
+        return
+    try:
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    except ProcessLookupError:
+        return
+    except OSError:
+        process.kill()
+        process.wait()
+        raise
 
 
 def _parsed(answer: bytes) -> dict[str, Any]:

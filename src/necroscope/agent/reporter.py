@@ -7,16 +7,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from necroscope.agent.child_job import ChildJob, Retry, add_jitter
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.episode import Episode
 from necroscope.kubernetes.handover import Handover, write_handover
 from necroscope.model.recorder_status import KubernetesStatus
-from necroscope.store.child import Child, Ended
+from necroscope.store.child import Ended
 
-SHORTEST_PAUSE = 10.0  # seconds between two reports, whatever happens
-SOON = 5.0  # a change is told within so long; not at once, since it may have come to many nodes together
-JITTER = 0.2  # of the time between two reports: a thousand nodes that began together do not come together
-FIRST_PAUSE, LONGEST_PAUSE = 10.0, 300.0  # after a failure; doubled with each
+SHORTEST_PAUSE = 3.0  # seconds between two reports, whatever happens
+SOON = 3.0  # a change is told within so long; not at once, since it may have come to many nodes together
+RETRY = Retry(first_seconds=10.0, max_seconds=300.0)
 REFUSED_PAUSE = 300.0  # somebody has to mend it
 LONGEST_WISH = 3600.0  # for which the API server may ask to be left alone
 STUCK_SECONDS = 120.0
@@ -31,22 +31,26 @@ class Reporter:
         self.command = list(command)
         self.every_seconds = every_seconds
         self.is_on = True
-        self.cpu_seconds = 0.0
         self.status = KubernetesStatus()
-        self._child = Child()
+        self._job = ChildJob("reporting", STUCK_SECONDS, self._finish)
         self._conditions: tuple[Condition, ...] = ()
         self._told: set[tuple[str, str, str]] = set()  # the fingerprints that were told last
         self._telling: set[tuple[str, str, str]] = set()  # those of the child at work
         self._episodes: dict[str, Episode] = {}  # not handed over yet
         self._handed: dict[str, Episode] = {}  # to the child at work
-        self._pause = 0.0
+        self._failures = 0  # in a row
         self._due: float | None = None  # when the next report is wanted
         self._not_before = 0.0
 
     @property
     def child_pid(self) -> int | None:
         """The child at work."""
-        return self._child.pid
+        return self._job.pid
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return what all children took."""
+        return self._job.cpu_seconds
 
     def take(self, conditions: Sequence[Condition]) -> None:
         """How the node is now. A change of a status or a reason is told soon, one of a number later."""
@@ -69,22 +73,18 @@ class Reporter:
 
     def tick(self) -> None:
         """See to the child at work, and start one when it is time. It never waits."""
-        if self._is_working():
-            if self._child.age_seconds > STUCK_SECONDS:
-                self._child.kill()
-        elif self.is_on and self._due is not None and time.monotonic() >= max(self._due, self._not_before):
+        if self._job.is_working() or not self.is_on or self._due is None:
+            return
+        if time.monotonic() >= max(self._due, self._not_before):
             self._start(RUN_SECONDS)
 
     def finish(self) -> None:
         """One quick attempt for what was not handed over yet. Conditions stay as they are."""
-        end = time.monotonic() + LAST_SECONDS
-        self._child.wait(LAST_SECONDS)
-        if not self._is_working() and self.is_on and self._episodes:
-            self._start(LAST_SECONDS / 2)
-        self._child.wait(end - time.monotonic())
-        self._child.kill()  # nothing is lost by it: what waits is on disk
-        self._child.wait(LAST_SECONDS)
-        self._is_working()
+        self._job.finish(LAST_SECONDS, self._start_last)  # what still waits is on disk
+
+    def _start_last(self, seconds: float) -> None:
+        if self.is_on and self._episodes:
+            self._start(seconds)
 
     def _fingerprints(self) -> set[tuple[str, str, str]]:
         return {one.fingerprint for one in self._conditions}
@@ -93,21 +93,12 @@ class Reporter:
         soon = time.monotonic() + random.uniform(0, SOON)
         self._due = soon if self._due is None else min(self._due, soon)
 
-    def _is_working(self) -> bool:
-        if ended := self._child.ended():
-            self._finish(ended)
-        return self._child.pid is not None
-
     def _start(self, seconds: float) -> None:
         self._handed, self._episodes = self._episodes, {}
         self._telling = self._fingerprints()
         content = write_handover(Handover(time.time_ns(), self._conditions, tuple(self._handed.values())))
         self._due, self._not_before = None, time.monotonic() + SHORTEST_PAUSE
-        try:
-            self._child.start([*self.command, "--seconds", f"{seconds:g}s"], content)
-        except OSError as error:
-            self._take_back()
-            self._put_off("failed", f"cannot start the reporting child: {error.strerror}", None)
+        self._job.start([*self.command, "--seconds", f"{seconds:g}s"], content)
 
     def _take_back(self) -> None:
         """A child that said nothing, or could not write, may have kept nothing: hand it over again."""
@@ -116,7 +107,6 @@ class Reporter:
 
     def _finish(self, ended: Ended) -> None:
         document = ended.document
-        self.cpu_seconds += document.get("cpu_seconds", 0.0)
         result = document.get("result")
         if result is None:
             self._take_back()
@@ -131,22 +121,22 @@ class Reporter:
         if result != "ok":
             self._put_off(result, ended.why("reporting"), document.get("retry_after_seconds"))
             return
-        self._told, self._pause = telling, 0.0
+        self._told, self._failures = telling, 0
         self.status = replace(
             self.status, ok=self.status.ok + 1, last_success_us=time.time_ns() // 1000, error=""
         )
-        again = time.monotonic() + self.every_seconds * random.uniform(1 - JITTER, 1 + JITTER)
+        again = time.monotonic() + add_jitter(self.every_seconds)
         self._due = again if self._due is None else min(self._due, again)
 
     def _put_off(self, result: str, why: str, wish_seconds: float | None) -> None:
         is_refused = result == "refused"
-        self._pause = REFUSED_PAUSE if is_refused else min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
+        self._failures += 1
+        pause = add_jitter(REFUSED_PAUSE) if is_refused else RETRY.pause_seconds(self._failures)
         self.status = replace(
             self.status,
             refused=self.status.refused + is_refused,
             failed=self.status.failed + (not is_refused),
             error=why,
         )
-        pause = self._pause * random.uniform(1 - JITTER, 1 + JITTER)
         self._not_before = time.monotonic() + max(pause, min(wish_seconds or 0.0, LONGEST_WISH))
         self._due = self._not_before

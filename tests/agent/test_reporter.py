@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from necroscope.kubernetes import reporter as module
+from necroscope.agent import child_job
+from necroscope.agent import reporter as module
+from necroscope.agent.child_job import Retry
+from necroscope.agent.reporter import MOST_EPISODES, Reporter
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.episode import Episode
 from necroscope.kubernetes.handover import Handover, read_handover, write_handover
 from necroscope.kubernetes.kept_reports import MOST_WAITING, OLDEST_NS, KeptReports, Waiting, too_many
 from necroscope.kubernetes.ray_pods import NodePod
-from necroscope.kubernetes.reporter import MOST_EPISODES, Reporter
 
 GOOD = Condition("necroscope.dev/NICResetting", "False", "NoNICReset", "all is well")
 BAD = Condition("necroscope.dev/NICResetting", "True", "NICReset", "eth0 stalled")
@@ -61,7 +63,7 @@ class Children:
 def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Children:
     monkeypatch.setattr(module, "SOON", 0.0)
     monkeypatch.setattr(module, "SHORTEST_PAUSE", 0.0)
-    monkeypatch.setattr(module, "JITTER", 0.0)
+    monkeypatch.setattr(child_job, "JITTER_RATIO", 0.0)
     return Children(tmp_path)
 
 
@@ -134,7 +136,7 @@ def test_two_reports_keep_their_distance(children: Children, monkeypatch: pytest
 def test_events_are_handed_over_once_and_again_when_the_child_crashed(
     children: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(module, "RETRY", Retry(0.1, 300.0))
     reporter = Reporter(children.command, 300)
     children.crash()
     reporter.add([episode()])
@@ -155,7 +157,7 @@ def test_events_are_handed_over_once_and_again_when_the_child_crashed(
 def test_an_api_server_that_is_away_is_tried_later_and_later(
     children: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FIRST_PAUSE", 0.2)
+    monkeypatch.setattr(module, "RETRY", Retry(0.2, 300.0))
     reporter = Reporter(children.command, 300)
     children.answer(3, result="failed", waiting=1, error={"what": "connection refused"})
     reporter.add([episode()])
@@ -171,7 +173,7 @@ def test_an_api_server_that_is_away_is_tried_later_and_later(
 def test_what_the_child_could_not_keep_is_handed_over_again(
     children: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(module, "RETRY", Retry(0.01, 300.0))
     reporter = Reporter(children.command, 300)
     children.answer(3, result="failed", waiting=1, kept=False, problems=["what waits cannot be kept"])
     reporter.add([episode()])
@@ -187,7 +189,7 @@ def test_what_the_child_could_not_keep_is_handed_over_again(
 def test_how_long_the_api_server_wants_to_be_left_alone_is_heeded(
     children: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(module, "RETRY", Retry(0.01, 300.0))
     reporter = Reporter(children.command, 300)
     children.answer(3, result="failed", retry_after_seconds=1.0)
     reporter.take([BAD])

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.fleet.ship import shipper as shipper_module
-from necroscope.fleet.ship.shipper import Shipper
+from necroscope.agent import shipper as shipper_module
+from necroscope.agent.child_job import Retry
+from necroscope.agent.shipper import Shipper
 
 Make = Callable[[str], Shipper]
 GOOD = '{"sent": 2, "waiting": 0, "given_up": [], "last_success_us": 5, "cpu_seconds": 0.25, "problems": []}'
@@ -19,7 +20,7 @@ AWAY = '{"sent": 1, "waiting": 4, "given_up": ["a"], "error": {"what": "it is aw
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """A shipper whose child is a shell script; `calls` gets its words. It begins at once."""
-    monkeypatch.setattr(shipper_module, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(shipper_module, "FIRST_SECONDS", 0.0)
 
     def make_one(script: str) -> Shipper:
         path = tmp_path / "child.sh"
@@ -59,7 +60,7 @@ def test_a_failure_is_told_counted_and_tried_again_later(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shipper = make(f"echo '{AWAY}'; exit 3")
-    monkeypatch.setattr(shipper_module, "FIRST_PAUSE", 0.4)
+    monkeypatch.setattr(shipper_module, "RETRY", Retry(0.4, 600.0))
     tick_until(shipper, lambda: bool(shipper.status.error))
     begin = time.monotonic()
     status = shipper.status
@@ -70,17 +71,6 @@ def test_a_failure_is_told_counted_and_tried_again_later(
     (tmp_path / "child.sh").write_text(f"echo '{GOOD}'")
     tick_until(shipper, lambda: not shipper.status.error)
     assert shipper.status.problems == ""
-
-
-def test_the_pause_has_an_end_and_a_success_resets_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipper_module, "JITTER", 0.0)
-    shipper = make("exit 3")
-    monkeypatch.setattr(shipper_module, "FIRST_PAUSE", 60.0)
-    pauses = []
-    for _ in range(6):
-        shipper._put_off(shipper.status, "away")
-        pauses.append(round(shipper._not_before - time.monotonic()))
-    assert pauses == [60, 120, 240, 480, 600, 600]
 
 
 def test_pauses_differ_between_hosts() -> None:
@@ -113,6 +103,7 @@ def test_a_child_that_is_stuck_is_ended(make: Make, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(shipper_module, "STUCK_SECONDS", 0.05)
     shipper = make("exec sleep 60")
     tick_until(shipper, lambda: bool(shipper.status.error))
+    assert shipper.status.error == "the shipping child was ended after 0 s"
 
 
 def test_the_last_attempt_is_one_and_short(

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from necroscope.agent.child_job import ChildJob, Retry, add_jitter
 from necroscope.model.recorder_status import ShipStatus
-from necroscope.store.child import Child, Ended
+from necroscope.store.child import Ended
 
-FIRST_PAUSE, LONGEST_PAUSE = 60.0, 600.0  # seconds after a failure; doubled with each
+FIRST_SECONDS = 60.0  # within which the first is started, so that a new host is soon seen
+RETRY = Retry(first_seconds=60.0, max_seconds=600.0)
 PAUSE_FOR_MORE = 10.0  # when there was no time for all
-JITTER = 0.2  # of a pause: a thousand hosts that were started together do not come together
 STUCK_SECONDS = 900.0
 RUN_SECONDS = 240.0  # after which a child begins nothing anew
 LAST_SECONDS = 10.0  # for the last attempt, when the recorder ends; a service is given 90 s in all
@@ -26,51 +27,39 @@ class Shipper:
         self.command = list(command)
         self.every_seconds = every_seconds
         self.is_on = True
-        self.cpu_seconds = 0.0
         self.status = ShipStatus()
-        self._child = Child()
-        self._pause = 0.0
-        # The first comes sooner, so that a new host is soon seen.
-        self._not_before = time.monotonic() + random.uniform(0, min(every_seconds, FIRST_PAUSE))
+        self._job = ChildJob("shipping", STUCK_SECONDS, self._finish)
+        self._failures = 0  # in a row
+        self._not_before = time.monotonic() + random.uniform(0, min(every_seconds, FIRST_SECONDS))
 
     @property
     def child_pid(self) -> int | None:
         """The child at work."""
-        return self._child.pid
+        return self._job.pid
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return what all children took."""
+        return self._job.cpu_seconds
 
     def tick(self) -> None:
         """See to the child at work, and start one when it is time. It never waits."""
-        if self._is_working():
-            if self._child.age_seconds > STUCK_SECONDS:
-                self._child.kill()
-        elif self.is_on and time.monotonic() >= self._not_before:
+        if not self._job.is_working() and self.is_on and time.monotonic() >= self._not_before:
             self._start(RUN_SECONDS)
 
     def finish(self) -> None:
         """One last quick attempt, unless the last one failed; a child that takes longer is ended."""
-        end = time.monotonic() + LAST_SECONDS
-        self._child.wait(LAST_SECONDS)
-        if not self._is_working() and self.is_on and not self.status.error:
-            self._start(LAST_SECONDS / 2)
-        self._child.wait(end - time.monotonic())
-        self._child.kill()  # nothing is lost by it: the spool keeps what has not arrived
-        self._child.wait(LAST_SECONDS)
-        self._is_working()
+        self._job.finish(LAST_SECONDS, self._start_last)  # the spool keeps what has not arrived
 
-    def _is_working(self) -> bool:
-        if ended := self._child.ended():
-            self._finish(ended)
-        return self._child.pid is not None
+    def _start_last(self, seconds: float) -> None:
+        if self.is_on and not self.status.error:
+            self._start(seconds)
 
     def _start(self, seconds: float) -> None:
-        try:
-            self._child.start([*self.command, "--seconds", f"{seconds:g}s"])
-        except OSError as error:
-            self._put_off(self.status, f"cannot start the shipping child: {error.strerror}")
+        self._job.start([*self.command, "--seconds", f"{seconds:g}s"])
 
     def _finish(self, ended: Ended) -> None:
         document, before = ended.document, self.status
-        self.cpu_seconds += document.get("cpu_seconds", 0.0)
         status = ShipStatus(
             sent=before.sent + document.get("sent", 0),
             given_up=before.given_up + len(document.get("given_up", ())),
@@ -81,18 +70,13 @@ class Shipper:
             problems=_problems(document),
         )
         if ended.code:
-            self._put_off(status, ended.why("shipping"))
+            self._failures += 1
+            self.status = replace(status, failures=status.failures + 1, error=ended.why("shipping"))
+            self._not_before = time.monotonic() + RETRY.pause_seconds(self._failures)
             return
-        self.status, self._pause = status, 0.0
-        self._wait(PAUSE_FOR_MORE if document.get("is_more") else self.every_seconds)
-
-    def _put_off(self, status: ShipStatus, why: str) -> None:
-        self.status = replace(status, failures=status.failures + 1, error=why)
-        self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
-        self._wait(self._pause)
-
-    def _wait(self, seconds: float) -> None:
-        self._not_before = time.monotonic() + seconds * random.uniform(1 - JITTER, 1 + JITTER)
+        self.status, self._failures = status, 0
+        pause_seconds = PAUSE_FOR_MORE if document.get("is_more") else self.every_seconds
+        self._not_before = time.monotonic() + add_jitter(pause_seconds)
 
 
 def _problems(document: Mapping[str, Any]) -> str:
