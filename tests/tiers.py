@@ -50,6 +50,7 @@ REAL_FILES = {
     "tests/security/test_connections.py",
     "tests/security/test_kernel_log.py",
     "tests/security/test_liveness.py",
+    "tests/security/test_mapping_floods.py",
     "tests/security/test_sandbox.py",
     "tests/security/test_sealing_child.py",
     "tests/security/test_symbol_files.py",
