@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
+
 from tests.security.made_captures import ANONYMOUS, record
 
-FORK, SAMPLE, MMAP2, ATTR = 7, 9, 10, 64
+COMM, FORK, SAMPLE, MMAP2, ATTR, COMPRESSED = 3, 7, 9, 10, 64, 81
 FIELDS = 1 << 1 | 1 << 2 | 1 << 7  # TID, TIME, CPU
 SAMPLE_ID_ALL = 1 << 18
 PAGE = 1 << 12
@@ -80,3 +82,12 @@ def test_as_many_mappings_as_a_large_node_has(tmp_path: Path) -> None:
     """600 processes with 600 mappings each, of which some were made at run time."""
     ours = (mapping(pid, page, 1, f"/lib/{page}") for pid in range(2, 602) for page in range(600))
     assert read(tmp_path, ours)[1] == ""
+
+
+def test_a_capture_that_is_compressed_ten_thousand_times(tmp_path: Path) -> None:
+    comm = record(COMM, struct.pack("<II", 1, 1) + b"hostile\0" + trailer(1, 1))
+    stream = pa.Codec("zstd").compress(comm * ((60 << 20) // len(comm)), asbytes=True)
+    assert len(stream) < 1 << 14
+    memory_bytes, gaps = read(tmp_path, [record(COMPRESSED, stream)] * 20)
+    assert memory_bytes < 256 << 20
+    assert "the compressed records hold far more than records of perf do" in gaps

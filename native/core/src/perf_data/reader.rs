@@ -21,6 +21,8 @@ pub(super) struct Reader {
     pub(super) build_ids: BuildIds,
     pub(super) decoder: Option<Decoder<'static>>,
     pub(super) decompressed: Splitter,
+    pub(super) compressed_bytes: u64,
+    pub(super) decompressed_bytes: u64,
     /// What mappings, names and births take, and how many there was no room for.
     pub(super) side_bytes: usize,
     pub(super) left_out: u64,
