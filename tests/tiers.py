@@ -54,6 +54,7 @@ REAL_FILES = {
     "tests/security/test_sandbox.py",
     "tests/security/test_sealing_child.py",
     "tests/security/test_symbol_files.py",
+    "tests/security/test_thread_floods.py",
     "tests/security/test_unprivileged_fixes.py",
     "tests/sources/test_page_owners.py",
     "tests/sources/test_zombie_holders.py",
