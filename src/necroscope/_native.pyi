@@ -17,7 +17,8 @@ class TaskScanner:
         self, most: int
     ) -> tuple[int, list[tuple[int, int, str, int, int, int]], list[tuple[int, str, int]]]:
         """Processes seen; (pid, tid, comm, core, user ticks, system ticks) of the `most` busiest threads of
-        every core since the scan before; (pid, comm, ticks) of parents whose children ended since."""
+        every core since the scan before, with core -1 for a process with too many threads; (pid, comm, ticks)
+        of parents whose children ended since."""
 
 class CgroupTrace:
     """Follows the cgroups of one hierarchy from now on, in a tracefs instance of its own.

@@ -11,10 +11,12 @@ from necroscope.profiles.perf_command import (
     CLOCK,
     CONTROL,
     CYCLES,
+    FEW_MAPS,
     FLIGHT,
     MORTAL,
     NIC_TIMEOUT,
     PRINTK,
+    PROC_MAPS,
     RINGS,
     ROLLING,
     WISHES,
@@ -98,7 +100,7 @@ def test_the_full_line(tmp_path: Path, device: str) -> None:
     command = plan_command(host, 97)
     assert " ".join(command.line("perf", FOLDER, 5)).removeprefix("setpriv --pdeathsig INT ") == (
         "perf record -a -g -F 97 --switch-output=signal -e cycles -k CLOCK_MONOTONIC --control=fd:5,5 "
-        "-e printk:console -e net:net_dev_xmit_timeout --buildid-mmap -m 128 "
+        "-e printk:console -e net:net_dev_xmit_timeout --proc-map-timeout 100 --buildid-mmap -m 128 "
         "-o /var/lib/necroscope/7/perf.data"
     )
     assert command.description == "cycles at 97 Hz"
@@ -145,6 +147,8 @@ def test_the_kernel_bounds_the_rate(tmp_path: Path) -> None:
         (FEW_LOCKED_PAGES, RINGS),
         ("failed to mmap with 12 (Cannot allocate memory)\n", RINGS),
         ("setpriv: unrecognized option: pdeathsig\nBusyBox v1.36.1\n", MORTAL),
+        ("  Error: unknown option `proc-map-timeout'\n" + USAGE, PROC_MAPS),
+        ("  Error: unknown option `synth'\n" + USAGE, FEW_MAPS),
         ("something that nobody has seen yet\n", FLIGHT),
     ],
 )

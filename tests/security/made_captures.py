@@ -44,23 +44,24 @@ class Mapped:
 def capture(path: Path, mapped: Sequence[Mapped]) -> Path:
     """Write a capture with one sample for each offset; each process has one mapping."""
     attr = struct.pack("<IIQQQQQ", 1, 128, 0, 10**7, FIELDS, 0, 0).ljust(128, b"\0")
-    records = [_record(64, attr + struct.pack("<Q", 1))]
+    records = [record(64, attr + struct.pack("<Q", 1))]
     for one in mapped:
         name = one.path.encode() + b"\0"
         name += b"\0" * (-len(name) % 8)
         where = struct.pack("<IIQQQ", one.pid, one.pid, BEGIN, SPAN, 0)
         comm = b"victim\0\0"
-        records.append(_record(3, struct.pack("<II", one.pid, one.pid) + comm))
-        records.append(_record(10, where + bytes(24) + struct.pack("<II", 5, 2) + name, misc=2))
+        records.append(record(3, struct.pack("<II", one.pid, one.pid) + comm))
+        records.append(record(10, where + bytes(24) + struct.pack("<II", 5, 2) + name, misc=2))
     for one in mapped:
         for number, offset in enumerate(one.offsets):
             words = struct.pack("<IIQIIQ", one.pid, one.pid, 10**9 + number, 0, 0, 2)
-            records.append(_record(9, words + struct.pack("<QQ", USER, BEGIN + offset), misc=2))
+            records.append(record(9, words + struct.pack("<QQ", USER, BEGIN + offset), misc=2))
     path.write_bytes(b"PERFILE2" + struct.pack("<Q", 16) + b"".join(records))
     return path
 
 
-def _record(kind: int, body: bytes, misc: int = 0) -> bytes:
+def record(kind: int, body: bytes, misc: int = 0) -> bytes:
+    """Return a record with its head."""
     return struct.pack("<IHH", kind, misc, len(body) + 8) + body
 
 

@@ -19,6 +19,10 @@ pub fn import(path: &Path, sources: &Sources, clip: Clip) -> Result<(Profile, Ca
         capture.gaps.push("the kernel symbols are of another boot: kernel functions have no names".into());
     }
     let resolved = resolve(&capture);
+    if resolved.left_out > 0 {
+        let what = "mappings of forked processes are left out: some functions have no names";
+        capture.gaps.push(format!("{} {what}", resolved.left_out));
+    }
     let mapped = Mapped::of(&capture);
     let named = symbolise(&resolved.places, &mapped, kallsyms.as_ref(), sources.root.as_deref());
     let profile = build(&capture, &resolved, &named);

@@ -10,6 +10,10 @@ use std::rc::Rc;
 use crate::hash::FastMap;
 use crate::perf_data::{Capture, KERNEL, USER, is_marker};
 
+/// How many mappings may be copied for processes that were forked and then map something of their own, about
+/// 250 MB: one with 30,000 mappings may do that without end.
+const MAX_COPIED: usize = 4_000_000;
+
 /// Where an address leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
@@ -61,6 +65,8 @@ pub struct Resolved {
     pub stacks: Vec<Box<[u32]>>,
     /// Places.
     pub places: Vec<Place>,
+    /// Mappings that were left out, because too many had to be copied for forked processes.
+    pub left_out: u64,
 }
 
 /// Resolve all stacks of a capture.
@@ -91,6 +97,7 @@ struct Resolver<'a> {
     comms: HashMap<u32, Rc<str>>,
     spaces: HashMap<u32, Space>,
     space_count: u32,
+    copied: usize,
     task_numbers: HashMap<Task, u32>,
     /// The task of each thread at this time.
     current: FastMap<u64, u32>,
@@ -119,6 +126,7 @@ impl<'a> Resolver<'a> {
             comms: HashMap::new(),
             spaces: HashMap::new(),
             space_count: 0,
+            copied: 0,
             task_numbers: HashMap::new(),
             current: FastMap::default(),
             threads: FastMap::default(),
@@ -201,6 +209,13 @@ impl<'a> Resolver<'a> {
                 let number = self.space_of(mapping.pid);
                 let Some(space) = self.spaces.get_mut(&mapping.pid) else { return };
                 debug_assert_eq!(space.number, number);
+                if Rc::strong_count(&space.maps) > 1 {
+                    if self.copied + space.maps.len() > MAX_COPIED {
+                        self.resolved.left_out += 1;
+                        return;
+                    }
+                    self.copied += space.maps.len();
+                }
                 let end = mapping.start.saturating_add(mapping.length);
                 let span =
                     Span { end, shift: mapping.offset.wrapping_sub(mapping.start), object: mapping.object };

@@ -1,14 +1,21 @@
 //! Which threads used a core since the last look, and on which core they ran.
 //!
 //! `/proc/PID/stat` tells the CPU time of a whole process; the threads of a process are read only
-//! when that time has moved, so an idle process costs one read whatever its number of threads.
+//! when that time has moved, so an idle process costs one read whatever its number of threads. A process with
+//! too many threads to read them one by one is accounted as a whole.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// CPU time that one thread used between two scans.
+/// Threads that are read in one scan, at 20 us each: those of processes with few threads first, so that nobody's
+/// threads keep us from looking at others.
+const MAX_THREADS: u64 = 16_384;
+/// Threads of a process that are read one by one; a JVM on 96 cores has some hundreds.
+const MAX_THREADS_OF_PROCESS: u64 = 4096;
+
+/// CPU time that one thread used between two scans, or a process with too many threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// Process id.
@@ -17,8 +24,8 @@ pub struct Task {
     pub tid: u32,
     /// The thread's own name, at most 15 bytes (64 for kernel workers).
     pub comm: String,
-    /// The core it last ran on.
-    pub core: u32,
+    /// The core it last ran on; none for a process that is accounted as a whole.
+    pub core: Option<u32>,
     /// Clock ticks in user space.
     pub user_ticks: u64,
     /// Clock ticks in the kernel.
@@ -50,7 +57,7 @@ pub struct Scan {
 impl Scan {
     /// Keep the `most` busiest threads of every core, and as many parents.
     pub fn keep_busiest(&mut self, most: usize) {
-        let mut kept: HashMap<u32, usize> = HashMap::new();
+        let mut kept: HashMap<Option<u32>, usize> = HashMap::new();
         self.tasks.retain(|task| {
             let count = kept.entry(task.core).or_insert(0);
             *count += 1;
@@ -73,12 +80,14 @@ pub struct Scanner {
 
 struct Process {
     start: u64,
-    ticks: Option<u64>,
+    /// In user space and in the kernel.
+    ticks: Option<(u64, u64)>,
     children_ticks: u64,
     /// Whether it ever had more than one thread. From then on its own numbers include threads that
     /// are gone, and only those of its threads can be compared.
     many_threads: bool,
-    threads: HashMap<u32, (u64, u64)>,
+    /// None if it was accounted as a whole.
+    threads: Option<HashMap<u32, (u64, u64)>>,
     seen: u64,
 }
 
@@ -92,12 +101,19 @@ impl Scanner {
     pub fn scan(&mut self) -> io::Result<Scan> {
         self.scans += 1;
         let mut scan = Scan::default();
+        let mut moved = Vec::new();
         for pid in numeric_entries(&self.proc)? {
-            let directory = self.proc.join(pid.to_string());
             // A process may end between the listing and the read.
-            let Some(stat) = self.read_stat(&directory.join("stat")) else { continue };
+            let Some(stat) = self.read_stat(&self.proc.join(pid.to_string()).join("stat")) else { continue };
             scan.processes += 1;
-            self.scan_process(pid, &directory, &stat, &mut scan);
+            if self.has_moved(pid, &stat, &mut scan) {
+                moved.push((pid, stat));
+            }
+        }
+        moved.sort_by_key(|(_, stat)| stat.threads);
+        let mut left = MAX_THREADS;
+        for (pid, stat) in moved {
+            self.scan_process(pid, &stat, &mut left, &mut scan);
         }
         let current = self.scans;
         self.known.retain(|_, process| process.seen == current);
@@ -106,7 +122,8 @@ impl Scanner {
         Ok(scan)
     }
 
-    fn scan_process(&mut self, pid: u32, directory: &Path, stat: &Stat, scan: &mut Scan) {
+    /// Remember a process; whether it used CPU time since the last scan.
+    fn has_moved(&mut self, pid: u32, stat: &Stat, scan: &mut Scan) -> bool {
         let is_first_scan = self.scans == 1;
         let mut process = match self.known.remove(&pid) {
             Some(process) if process.start == stat.start => process,
@@ -119,26 +136,41 @@ impl Scanner {
             scan.children.push(Children { pid, comm: stat.comm.clone(), ticks });
             process.children_ticks = stat.children_ticks;
         }
-        if process.ticks != Some(stat.ticks()) {
-            process.ticks = Some(stat.ticks());
-            let threads = self.read_threads(pid, directory, stat, process.many_threads);
-            // The threads of a process are read whenever its time moves, so a thread not known
-            // yet has used all of its time since the last scan, except in the very first scan.
-            if !is_first_scan {
-                scan.tasks
-                    .extend(threads.iter().filter_map(|thread| used_since(thread, &process.threads, pid)));
+        let has_moved = process.ticks != Some(stat.ticks());
+        self.known.insert(pid, process);
+        has_moved
+    }
+
+    fn scan_process(&mut self, pid: u32, stat: &Stat, left: &mut u64, scan: &mut Scan) {
+        let is_first_scan = self.scans == 1;
+        let Some(mut process) = self.known.remove(&pid) else { return };
+        let before = process.ticks.replace(stat.ticks()).unwrap_or_default();
+        let whole = used_since(pid, pid, stat, before).map(|task| Task { core: None, ..task });
+        let mut used: Vec<Task> = whole.into_iter().collect();
+        let known = process.threads.take();
+        if stat.threads <= (*left).min(MAX_THREADS_OF_PROCESS) {
+            *left -= stat.threads;
+            let threads = self.read_threads(pid, stat, process.many_threads);
+            if let Some(known) = known {
+                // The threads of a process are read whenever its time moves, so a thread not known
+                // yet has used all of its time since the last scan, except in the very first scan.
+                let before = |tid| known.get(tid).copied().unwrap_or_default();
+                used = threads.iter().filter_map(|(tid, s)| used_since(pid, *tid, s, before(tid))).collect();
             }
             process.threads =
-                threads.into_iter().map(|(tid, s)| (tid, (s.user_ticks, s.system_ticks))).collect();
+                Some(threads.into_iter().map(|(tid, s)| (tid, (s.user_ticks, s.system_ticks))).collect());
+        }
+        if !is_first_scan {
+            scan.tasks.append(&mut used);
         }
         self.known.insert(pid, process);
     }
 
-    fn read_threads(&mut self, pid: u32, directory: &Path, stat: &Stat, many: bool) -> Vec<(u32, Stat)> {
+    fn read_threads(&mut self, pid: u32, stat: &Stat, many: bool) -> Vec<(u32, Stat)> {
         if !many {
             return vec![(pid, stat.clone())];
         }
-        let folder = directory.join("task");
+        let folder = self.proc.join(pid.to_string()).join("task");
         let Ok(tids) = numeric_entries(&folder) else { return Vec::new() };
         tids.filter_map(|tid| Some((tid, self.read_stat(&folder.join(tid.to_string()).join("stat"))?)))
             .collect()
@@ -159,19 +191,18 @@ impl Process {
             // What it had before we first looked is not of this interval.
             children_ticks: if is_first_scan { stat.children_ticks } else { 0 },
             many_threads: false,
-            threads: HashMap::new(),
+            threads: Some(HashMap::new()),
             seen: 0,
         }
     }
 }
 
-fn used_since((tid, stat): &(u32, Stat), before: &HashMap<u32, (u64, u64)>, pid: u32) -> Option<Task> {
-    let (user, system) = before.get(tid).copied().unwrap_or((0, 0));
+fn used_since(pid: u32, tid: u32, stat: &Stat, (user, system): (u64, u64)) -> Option<Task> {
     let task = Task {
         pid,
-        tid: *tid,
+        tid,
         comm: stat.comm.clone(),
-        core: stat.core,
+        core: Some(stat.core),
         user_ticks: stat.user_ticks.saturating_sub(user),
         system_ticks: stat.system_ticks.saturating_sub(system),
     };
@@ -196,8 +227,8 @@ struct Stat {
 }
 
 impl Stat {
-    fn ticks(&self) -> u64 {
-        self.user_ticks + self.system_ticks
+    fn ticks(&self) -> (u64, u64) {
+        (self.user_ticks, self.system_ticks)
     }
 
     fn parse(text: &[u8]) -> Option<Self> {

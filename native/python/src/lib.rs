@@ -17,8 +17,8 @@ use necroscope_core::rooted::Root;
 use necroscope_core::{directories, tasks};
 use pyo3::prelude::*;
 
-/// `(pid, tid, comm, core, user_ticks, system_ticks)`
-type TaskRow = (u32, u32, String, u32, u64, u64);
+/// `(pid, tid, comm, core or -1, user_ticks, system_ticks)`
+type TaskRow = (u32, u32, String, i64, u64, u64);
 
 /// `(pid of the parent, its comm, ticks)`
 type ChildrenRow = (u32, String, u64);
@@ -54,8 +54,11 @@ impl TaskScanner {
         let scanner = &mut self.0;
         let mut scan = py.detach(move || scanner.scan())?;
         scan.keep_busiest(most);
-        let tasks =
-            scan.tasks.into_iter().map(|t| (t.pid, t.tid, t.comm, t.core, t.user_ticks, t.system_ticks));
+        let core = |core: Option<u32>| core.map_or(-1, i64::from);
+        let tasks = scan
+            .tasks
+            .into_iter()
+            .map(|t| (t.pid, t.tid, t.comm, core(t.core), t.user_ticks, t.system_ticks));
         let children = scan.children.into_iter().map(|c| (c.pid, c.comm, c.ticks));
         Ok((scan.processes, tasks.collect(), children.collect()))
     }

@@ -111,4 +111,4 @@ def _make_room(arguments: argparse.Namespace, folders: list[Path]) -> dict[str, 
     for host in hosts:
         refuse_untrusted(host)
     left = [entry for host in hosts for entry in make_room(host, budget, time.time_ns())]
-    return {"store_bytes": sum(entry.size_bytes for entry in left)}
+    return {"store_bytes": sum(entry.size_bytes + entry.unread_bytes for entry in left)}

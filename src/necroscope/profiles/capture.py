@@ -22,6 +22,13 @@ GOOD_RUN_NS = 60 * SECOND_NS
 LONGEST_PAUSE_SECONDS = 60
 MOST_RESIDENT_BYTES = 256 << 20  # perf has been seen to grow for weeks: then it is replaced
 WEIGH_EVERY_NS = 10 * SECOND_NS
+# What perf may write to a file until it is ended: what samples take, and what a node of 96 CPUs with 600
+# processes writes about mappings, names and forks. A program that maps a file without end writes 60 MB/s.
+FREE_BYTES = 256 << 20
+MAX_SAMPLE_BYTES = 1200  # 127 frames, the kernel's limit, and what else is in a sample
+OTHER_BYTES_PER_SECOND = 64 << 10  # and CPU
+TOO_LARGE = "perf was ended: its file grew faster than samples do, as if a program mapped files without end"
+FEW_MAPS_NS = 600 * SECOND_NS  # for so long after that, perf does not read the mappings there are
 RETIREMENT_NS = 30 * SECOND_NS  # to write out its last file; on a large node this takes seconds
 
 
@@ -80,6 +87,7 @@ class Capture:
         self._pause_until_ns = 0
         self._wanted = False
         self._weigh_ns = 0
+        self._few_maps_until_ns = 0
 
     @property
     def is_ready(self) -> bool:
@@ -116,10 +124,12 @@ class Capture:
         if self._current is None or self._next or self._old or now_ns < self._pause_until_ns:
             return False
         self._rate = rate or self._rate
-        known = self._command.refused
-        planned = plan_command(self._host, self._rate, flight=self._flight, refused=known)
-        self._next = self._launch(planned, now_ns)
+        self._next = self._launch(self._plan(now_ns), now_ns)
         return self._next is not None
+
+    def _plan(self, now_ns: int) -> PerfCommand:
+        known, few_maps = self._command.refused, now_ns < self._few_maps_until_ns
+        return plan_command(self._host, self._rate, flight=self._flight, few_maps=few_maps, refused=known)
 
     def retire_old(self) -> None:
         """End the perf that was replaced; its last file will be news."""
@@ -136,6 +146,7 @@ class Capture:
         for session in self._running():
             was_ready = session.ready_ns is not None
             session.look(now_ns)
+            self._watch_file(session, now_ns)
             news += [Closed(session.number, path) for path in session.newly_closed()]
             if session.exit_code is not None:
                 news += self._bury(session, now_ns)
@@ -148,7 +159,19 @@ class Capture:
             self._current = self._launch(self._command, now_ns)
         self._emptying = [session for session in self._emptying if not session.remove_if_empty()]
         self._watch_memory(now_ns)
+        if self._few_maps_until_ns and now_ns >= self._few_maps_until_ns and self.replace():
+            self._few_maps_until_ns = 0
         return news
+
+    def _watch_file(self, session: PerfSession, now_ns: int) -> None:
+        """End a perf whose file grows too fast; it is started again, after a pause if that goes on."""
+        rate = session.command.rate * MAX_SAMPLE_BYTES + OTHER_BYTES_PER_SECOND
+        size = session.file_bytes(now_ns)
+        seconds = (now_ns - session.file_began_ns) / SECOND_NS
+        limit = FREE_BYTES + int(seconds * rate * (os.cpu_count() or 1))
+        session.limit_file(2 * limit)  # should we not come back in time
+        if size > limit:
+            session.ask_to_end(TOO_LARGE, now_ns)
 
     def _watch_memory(self, now_ns: int) -> None:
         if now_ns >= self._weigh_ns:
@@ -218,10 +241,13 @@ class Capture:
             leftover = session.leftover()
             head = _head_beside(leftover) if leftover else None
             news.append(Ended(session.number, session.reason(), now_ns, leftover, head))
-            if not session.asked_to_end and (is_next or is_current):
+            if session.asked_to_end in ("", TOO_LARGE) and (is_next or is_current):
                 if session.ready_ns is not None and now_ns - session.ready_ns >= GOOD_RUN_NS:
                     self._failures = 0
                 self._fail(who + session.reason(), now_ns, ran=session.ready_ns is not None)
+                if session.asked_to_end:
+                    self._few_maps_until_ns = now_ns + FEW_MAPS_NS
+                    self._command = self._plan(now_ns)
         if self._current is None and self._next is not None:  # it takes over before it is ready
             self._current, self._next = self._next, None
         return news

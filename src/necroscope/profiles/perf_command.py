@@ -71,6 +71,16 @@ MORTAL = Wish(
     "perf outlives a recorder that is killed, until the next one starts",
     ("setpriv", "pdeathsig"),
 )
+PROC_MAPS = Wish(
+    ("--proc-map-timeout", "100"),  # ms, enough for 30,000 mappings; perf reads them all at every switch
+    "reading the mappings of a process may take perf half a second",
+    ("proc-map-timeout",),
+)
+FEW_MAPS = Wish(  # only after mappings have filled a file
+    ("--synth", "task"),
+    "all mappings of all processes are read for every segment, however many there are",
+    ("`synth", "--synth"),
+)
 BUILD_IDS = Wish(
     ("--buildid-mmap",),
     "no build ids: symbols of replaced files may be wrong",
@@ -88,7 +98,21 @@ FLIGHT = Wish(
 )
 
 # The dearest first: where a complaint names none of them, the last is given up.
-WISHES = (ROLLING, CYCLES, CLOCK, CONTROL, PRINTK, NIC_TIMEOUT, MORTAL, BUILD_IDS, RINGS, FLIGHT)
+WISHES = (
+    ROLLING,
+    CYCLES,
+    CLOCK,
+    CONTROL,
+    PRINTK,
+    NIC_TIMEOUT,
+    MORTAL,
+    PROC_MAPS,
+    FEW_MAPS,
+    BUILD_IDS,
+    RINGS,
+    FLIGHT,
+)
+NO_NAMES = "functions of programs have no names: their mappings have filled a file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +195,7 @@ class PerfCommand:
 
 
 def plan_command(
-    host: Host, rate: int, *, flight: bool = False, refused: tuple[Wish, ...] = ()
+    host: Host, rate: int, *, flight: bool = False, few_maps: bool = False, refused: tuple[Wish, ...] = ()
 ) -> PerfCommand:
     """Everything we wish for that this machine has, and that is not known to be refused."""
     absent = [wish for wish in WISHES if wish.is_tracepoint and not _has_tracepoint(host, wish.arguments[1])]
@@ -179,12 +203,14 @@ def plan_command(
         absent.append(CYCLES)
     if shutil.which(MORTAL.arguments[0]) is None:
         absent.append(MORTAL)
-    wishes = WISHES if flight else tuple(wish for wish in WISHES if wish is not FLIGHT)
-    command = PerfCommand(rate, wishes, tuple(dict.fromkeys((*refused, *absent))))
+    unwanted = [wish for wish, wanted in ((FLIGHT, flight), (FEW_MAPS, few_maps)) if not wanted]
+    wishes = tuple(wish for wish in WISHES if wish not in unwanted)
+    notes = (NO_NAMES,) if few_maps and FEW_MAPS not in refused else ()
+    command = PerfCommand(rate, wishes, tuple(dict.fromkeys((*refused, *absent))), notes)
     most = host.word(MOST_RATE_FILE)
     if most.isdigit() and int(most) < rate:
         note = f"{most} samples a second instead of {rate}: kernel.perf_event_max_sample_rate"
-        return replace(command, rate=int(most), notes=(note,))
+        return replace(command, rate=int(most), notes=(*notes, note))
     return command
 
 

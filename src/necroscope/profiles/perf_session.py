@@ -13,6 +13,7 @@ import fcntl
 import io
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -53,6 +54,8 @@ class PerfSession:
         self.folder = folder
         self.command = command
         self.started_ns = now_ns
+        self.file_began_ns = now_ns
+        self._file_number: int | None = None
         self.ready_ns: int | None = None
         self.exit_code: int | None = None  # minus the signal, as subprocess has it
         self.asked_to_end = ""  # why, where we did
@@ -121,6 +124,23 @@ class PerfSession:
         with suppress(OSError):
             (self.folder / "pid").unlink()
         return True
+
+    def file_bytes(self, now_ns: int) -> int:
+        """Return the size of the file that it writes, 0 if there is none; note when a new one begins."""
+        try:
+            status = (self.folder / DATA_NAME).stat()
+        except OSError:
+            return 0
+        if status.st_ino != self._file_number:
+            self._file_number, self.file_began_ns = status.st_ino, now_ns
+        return status.st_size
+
+    def limit_file(self, limit_bytes: int) -> None:
+        """Have the kernel end perf when a file of it gets larger than this."""
+        if self.exit_code is None:
+            with suppress(OSError, ValueError):  # perf has capabilities that we have not, or a lower limit
+                _, most = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
+                resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (limit_bytes, most))
 
     def switch(self) -> bool:
         """Have perf close its file and go on in a new one; False where it would not."""

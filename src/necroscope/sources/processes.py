@@ -5,6 +5,10 @@ Needs    nothing; with hidepid, CAP_SYS_PTRACE to see other users' processes
 Costs    one read per process, in the Rust core: about 12 us each (1,000 processes: 12 ms); and one per
          thread of a process that used CPU time, about 20 us each
 
+A process with more than 4,096 threads, or with the most when those of all that used CPU time are more than
+16,384, is accounted as a whole: under its main thread, and with no core (-1). Otherwise a user with 32,000
+idle threads would make every reading take a second.
+
 A thread that ends between two readings takes its last fraction of a second with it. The time of a
 process that ended is known once its parent has waited for it, and is given as the parent's children's.
 The core is the one a thread last ran on.
@@ -28,12 +32,12 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one thread used since the reading before."""
+    """What one thread used since the reading before, or a process with too many threads."""
 
     pid: int
     tid: int
     comm: str
-    core: int
+    core: int  # -1 for a process with too many threads
     user_ticks: int
     system_ticks: int
     unit: str  # the systemd unit it runs in; empty where unknown

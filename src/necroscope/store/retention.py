@@ -16,7 +16,7 @@ from pathlib import Path
 
 from necroscope.sources.plain_files import read_plain
 from necroscope.store.durable import write_durably
-from necroscope.store.store import DESCRIPTION, MAX_DESCRIPTION_BYTES, OPEN
+from necroscope.store.store import CAPTURE, DESCRIPTION, MAX_DESCRIPTION_BYTES, OPEN
 
 # What reading a description raises that says something else than it should, or is not even text.
 DAMAGED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -24,6 +24,7 @@ CACHE = ".index.json"
 MAX_CACHE_BYTES = 64 << 20
 GOING = ".going-"  # what is being removed
 FREE_SHARE = 0.1  # of the file system is left to others, whatever the budget says
+UNREAD_SHARE = 0.125  # of the budget, beside it: for captures that could not be read
 OWN_SHARE = 0.2  # of it is ours: who else fills it does not get all of the past
 
 
@@ -52,16 +53,19 @@ class Entry:
     boot_id: str
     begin_monotonic_ns: int
     end_ns: int  # UTC
-    size_bytes: int
+    size_bytes: int  # without `unread_bytes`
     kept: int  # how much it is worth, as model.event says
     is_open: bool
+    unread_bytes: int = 0  # of a capture that is still being written, or could not be read and was kept
 
 
 def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
     """Remove what is beyond the budget; what is left comes back, oldest first."""
     entries = in_order(read_entries(folder))
-    own_bytes = sum(entry.size_bytes for entry in entries if entry.boot_id)
-    doomed = set(beyond(entries, budget.on(folder, own_bytes), now_ns))
+    own_bytes = sum(entry.size_bytes + entry.unread_bytes for entry in entries if entry.boot_id)
+    budget = budget.on(folder, own_bytes)
+    entries = list(_without_old_captures(folder, entries, int(budget.total_bytes * UNREAD_SHARE)))
+    doomed = set(beyond(entries, budget, now_ns))
     for entry in doomed:
         # Under another name first: nobody meets a segment that is half gone, and the next one ends this.
         with suppress(OSError):
@@ -74,19 +78,35 @@ def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
     return left
 
 
+def _without_old_captures(folder: Path, entries: Sequence[Entry], room: int) -> Iterator[Entry]:
+    """Remove captures that could not be read, but for the newest: they do not take the room of segments."""
+    keeps = set()
+    for entry in reversed(entries):
+        room -= 0 if entry.is_open else entry.unread_bytes
+        if entry.is_open or room >= 0:
+            keeps.add(entry.name)
+    for entry in entries:
+        if entry.name in keeps or not entry.unread_bytes:
+            yield entry
+            continue
+        for path in (folder / entry.name).glob(f"{CAPTURE}*"):
+            with suppress(OSError):
+                path.unlink()
+        yield replace(entry, unread_bytes=0)
+
+
 def beyond(entries: Sequence[Entry], budget: Budget, now_ns: int) -> Iterator[Entry]:
     """The segments that must go. Open ones stay, and those that were imported."""
     entries = [entry for entry in entries if entry.boot_id]  # an imported capture is its owner's to remove
     kept = set()
     room = budget.kept_bytes
     for entry in _worth_most_first(entries):
-        if entry.is_open:  # stays anyway; what perf has written of it would take the room of many sealed ones
+        # An open one stays anyway. A large one leaves the room to those after it.
+        if entry.is_open or entry.size_bytes > room:
             continue
         room -= entry.size_bytes
-        if room < 0:
-            break
         kept.add(entry.name)
-    total = sum(entry.size_bytes for entry in entries)
+    total = sum(entry.size_bytes for entry in entries if not entry.is_open)
     newest = {entry.boot_id: entry for entry in entries if entry.boot_id}
     for entry in entries:
         too_old = now_ns - _end_ns(entry, newest) > budget.age_seconds * 1e9
@@ -140,14 +160,18 @@ def read_entries(folder: Path) -> list[Entry]:
 
 def _read(path: Path, stamp: int) -> Entry:
     document = json.loads(read_plain(path, MAX_DESCRIPTION_BYTES))
-    files = [file.stat().st_size for file in path.parent.rglob("*") if file.is_file()]
+    is_open = document["state"] == OPEN
+    sizes = {file: file.stat().st_size for file in path.parent.rglob("*") if file.is_file()}
+    is_unread = is_open or bool(document.get("no_profile"))
+    unread = sum(size for file, size in sizes.items() if is_unread and file.name.startswith(CAPTURE))
     return Entry(
         name=path.parent.name,
         stamp=stamp,
         boot_id=document["host"].get("boot_id", ""),
         begin_monotonic_ns=document["begin_ns"] - document["clock"]["offset_ns"],
         end_ns=document["end_ns"],
-        size_bytes=sum(files),
+        size_bytes=sum(sizes.values()) - unread,
+        unread_bytes=unread,
         kept=int(document.get("kept", 0)),
-        is_open=document["state"] == OPEN,
+        is_open=is_open,
     )

@@ -21,6 +21,11 @@ pub(super) struct Reader {
     pub(super) build_ids: BuildIds,
     pub(super) decoder: Option<Decoder<'static>>,
     pub(super) decompressed: Splitter,
+    pub(super) compressed_bytes: u64,
+    pub(super) decompressed_bytes: u64,
+    /// What mappings, names and births take, and how many there was no room for.
+    pub(super) side_bytes: usize,
+    pub(super) left_out: u64,
     pub(super) console: Option<u16>,
     unreadable_samples: u64,
     unreadable_records: u64,
@@ -116,6 +121,11 @@ impl Reader {
         let counts = [
             (self.unreadable_samples, "samples could not be understood"),
             (self.unreadable_records, "records other than samples could not be understood"),
+            (
+                self.left_out,
+                "mappings, names and births of processes are more than fit in memory: some functions and \
+                 threads have no names",
+            ),
             (
                 self.unreadable_blocks,
                 "compressed blocks could not be read (damage; or -z with --switch-output, where every segment \

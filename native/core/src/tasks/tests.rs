@@ -33,7 +33,7 @@ fn empty_proc(name: &str) -> PathBuf {
 #[test]
 fn names_may_hold_anything() {
     let parsed = Stat::parse(stat(7, "a) R (b", 3, 4, 1, 5).as_bytes()).unwrap();
-    assert_eq!((parsed.comm.as_str(), parsed.ticks(), parsed.core), ("a) R (b", 7, 5));
+    assert_eq!((parsed.comm.as_str(), parsed.ticks(), parsed.core), ("a) R (b", (3, 4), 5));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_scan_tells_what_each_thread_used_since() {
     let second = scanner.scan().unwrap();
     let used: Vec<_> =
         second.tasks.iter().map(|t| (t.tid, t.comm.as_str(), t.core, t.system_ticks)).collect();
-    assert_eq!(used, [(11, "housekeeping", 3, 80), (12, "new", 1, 10)]);
+    assert_eq!(used, [(11, "housekeeping", Some(3), 80), (12, "new", Some(1), 10)]);
 
     fs::remove_dir_all(proc.join("10")).unwrap();
     assert_eq!(scanner.scan().unwrap().processes, 1);
@@ -87,6 +87,50 @@ fn the_time_of_dead_threads_is_not_charged_to_the_last_one() {
 }
 
 #[test]
+fn a_process_with_too_many_threads_is_accounted_as_a_whole() {
+    let proc = empty_proc("many-threads");
+    let threads = |count, own: u64, other: u64| {
+        write(proc.join("10/stat"), &stat(10, "many", own + other, 3, count, 0));
+        write(proc.join("10/task/10/stat"), &stat(10, "many", own, 3, count, 0));
+        write(proc.join("10/task/11/stat"), &stat(11, "other", other, 0, count, 1));
+    };
+    let mut scanner = Scanner::new(&proc);
+    let mut used = || -> Vec<_> {
+        scanner.scan().unwrap().tasks.iter().map(|t| (t.tid, t.core, t.user_ticks)).collect()
+    };
+    threads(2, 100, 100);
+    assert_eq!(used(), []);
+    threads(MAX_THREADS_OF_PROCESS + 1, 100, 109);
+    assert_eq!(used(), [(10, None, 9)]);
+    threads(2, 101, 111);
+    assert_eq!(used(), [(10, None, 3)], "what its threads had used before is not known");
+    threads(2, 101, 115);
+    assert_eq!(used(), [(11, Some(1), 4)]);
+    fs::remove_dir_all(proc).unwrap();
+}
+
+#[test]
+fn processes_with_few_threads_are_read_first() {
+    let proc = empty_proc("few-threads");
+    let write_all = |ticks| {
+        for pid in 10..16 {
+            let count = if pid == 15 { 2 } else { MAX_THREADS_OF_PROCESS };
+            write(proc.join(format!("{pid}/stat")), &stat(pid, "pool", ticks, 0, count, 0));
+            write(proc.join(format!("{pid}/task/{pid}/stat")), &stat(pid, "pool", ticks, 0, count, 0));
+        }
+    };
+    let mut scanner = Scanner::new(&proc);
+    for ticks in 1..4 {
+        write_all(ticks);
+        let scan = scanner.scan().unwrap();
+        let whole: Vec<_> = scan.tasks.iter().filter(|t| t.core.is_none()).map(|t| t.pid).collect();
+        assert!(!whole.contains(&15), "{whole:?}");
+        assert_eq!(whole.len(), if ticks == 1 { 0 } else { 2 });
+    }
+    fs::remove_dir_all(proc).unwrap();
+}
+
+#[test]
 fn work_that_came_and_went_is_its_parents_children() {
     let proc = empty_proc("children");
     write(proc.join("10/stat"), &with_children(10, "bash", 1, 1, 500, 1, 0));
@@ -103,7 +147,7 @@ fn the_busiest_of_every_core_are_kept() {
         pid: 1,
         tid,
         comm: String::new(),
-        core,
+        core: Some(core),
         user_ticks: ticks,
         system_ticks: 0,
     };
