@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from necroscope.kubernetes.condition import Condition
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.handover import Handover, write_handover
 from necroscope.model.recorder_status import KubernetesStatus
 from necroscope.store.child import Child, Ended
@@ -21,7 +21,7 @@ REFUSED_PAUSE = 300.0  # somebody has to mend it
 LONGEST_WISH = 3600.0  # for which the API server may ask to be left alone
 STUCK_SECONDS = 120.0
 RUN_SECONDS, LAST_SECONDS = 30.0, 5.0
-MOST_EPISODES = 100  # to be handed over
+MAX_EVENTS = 100  # to be handed over
 
 
 class Reporter:
@@ -37,8 +37,8 @@ class Reporter:
         self._conditions: tuple[Condition, ...] = ()
         self._told: set[tuple[str, str, str]] = set()  # the fingerprints that were told last
         self._telling: set[tuple[str, str, str]] = set()  # those of the child at work
-        self._episodes: dict[str, Episode] = {}  # not handed over yet
-        self._handed: dict[str, Episode] = {}  # to the child at work
+        self._events: dict[str, EventSeries] = {}  # not handed over yet
+        self._handed: dict[str, EventSeries] = {}  # to the child at work
         self._pause = 0.0
         self._due: float | None = None  # when the next report is wanted
         self._not_before = 0.0
@@ -54,17 +54,17 @@ class Reporter:
         if self._fingerprints() != (self._telling or self._told):
             self._want_soon()
 
-    def add(self, episodes: Sequence[Episode]) -> None:
+    def add(self, events: Sequence[EventSeries]) -> None:
         """What happened."""
-        for episode in episodes:
-            self._episodes[episode.id] = episode
+        for series in events:
+            self._events[series.id] = series
             self._want_soon()
-        while len(self._episodes) > MOST_EPISODES:
-            self._episodes.pop(next(iter(self._episodes)))
+        while len(self._events) > MAX_EVENTS:
+            self._events.pop(next(iter(self._events)))
             self.count_dropped(1)
 
     def count_dropped(self, number: int) -> None:
-        """Episodes that will not be told."""
+        """Events that will not be told."""
         self.status = replace(self.status, dropped=self.status.dropped + number)
 
     def tick(self) -> None:
@@ -79,7 +79,7 @@ class Reporter:
         """One quick attempt for what was not handed over yet. Conditions stay as they are."""
         end = time.monotonic() + LAST_SECONDS
         self._child.wait(LAST_SECONDS)
-        if not self._is_working() and self.is_on and self._episodes:
+        if not self._is_working() and self.is_on and self._events:
             self._start(LAST_SECONDS / 2)
         self._child.wait(end - time.monotonic())
         self._child.kill()  # nothing is lost by it: what waits is on disk
@@ -99,7 +99,7 @@ class Reporter:
         return self._child.pid is not None
 
     def _start(self, seconds: float) -> None:
-        self._handed, self._episodes = self._episodes, {}
+        self._handed, self._events = self._events, {}
         self._telling = self._fingerprints()
         content = write_handover(Handover(time.time_ns(), self._conditions, tuple(self._handed.values())))
         self._due, self._not_before = None, time.monotonic() + SHORTEST_PAUSE
@@ -111,7 +111,7 @@ class Reporter:
 
     def _take_back(self) -> None:
         """A child that said nothing, or could not write, may have kept nothing: hand it over again."""
-        self._episodes = {**self._handed, **self._episodes}
+        self._events = {**self._handed, **self._events}
         self._handed, self._telling = {}, set()
 
     def _finish(self, ended: Ended) -> None:
