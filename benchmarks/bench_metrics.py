@@ -72,7 +72,7 @@ def shifted(moments: Sequence[Moment], segments: int) -> list[Moment]:
 def measure_meter(moments: Sequence[Moment], cores: int) -> None:
     """A moment and a scrape."""
     spent = []
-    meter = Meter(kernel_ratio=0.7, busy_ratio=0.95)
+    meter = Meter(load_thresholds(None))
     for turn in range(6):
         for moment in shifted(moments, turn):
             began = time.perf_counter()

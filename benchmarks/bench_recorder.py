@@ -348,14 +348,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def measure_counters(cores: int) -> None:
     """In this process, which gets a root of its own: a second's counters from reading to the journal."""
     large = LargeHost(Path(), cores)
-    watch_events = Watch(load_thresholds(None))
+    thresholds = load_thresholds(None)
+    watch_events = Watch(thresholds)
     watch_events(
         Sampler(Host(Path.cwd())).read()
     )  # brings in all files of ours, which the other root has not
     os.chroot(".")
     sources = [replace(s, open=large.open_nic_counters) if s is NIC_COUNTERS else s for s in SOURCES]
     sampler = Sampler(Host(), sources)
-    meter = Meter(kernel_ratio=0.9, busy_ratio=0.98)
+    meter = Meter(thresholds)
     spent: dict[str, list[float]] = defaultdict(list)
     costs: dict[str, list[int]] = defaultdict(list)
     absent: dict[str, str] = {}

@@ -19,7 +19,7 @@ Part = tuple[NDArray[np.int_], Seconds, NDArray[np.int_], NDArray[np.int_]]  # h
 
 WEEK = 7 * 86400.0
 MORE_EVENTS = 1.5  # of a burst, on average, beyond the first
-BURST_GAP_SECONDS = 12.0
+BURST_GAP_SECONDS = 10.0
 # Other kinds, of which nothing was planted: episodes a week.
 OTHER_KINDS = {"soft-lockup": 0.01, "oom-kill": 0.05, "unit-restart": 0.2}
 

@@ -12,7 +12,7 @@ from necroscope.agent.kubernetes_feed import AgentKubernetes
 from necroscope.agent.reporter import Reporter
 from necroscope.errors import UsageError
 from necroscope.kubernetes.condition import Condition
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.model.event import Event
 from necroscope.model.node_state import NodeState
 from necroscope.model.recorder_status import Status
@@ -37,14 +37,14 @@ class Heard:
 
     def __init__(self) -> None:
         self.conditions: list[tuple[Condition, ...]] = []
-        self.episodes: list[Episode] = []
+        self.events: list[EventSeries] = []
 
 
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
     heard = Heard()
     monkeypatch.setattr(Reporter, "take", lambda _, conditions: heard.conditions.append(conditions))
-    monkeypatch.setattr(Reporter, "add", lambda _, episodes: heard.episodes.extend(episodes))
+    monkeypatch.setattr(Reporter, "add", lambda _, events: heard.events.extend(events))
     monkeypatch.setattr(Reporter, "tick", lambda _: None)
     return heard
 
@@ -125,8 +125,8 @@ def test_an_event_is_handed_on_at_once(heard: Heard) -> None:
     one.observe(Moment(now_ns, {}, {}), [stall])
     tick(one)
     tick(one)
-    assert [(row.reason, row.count) for row in heard.episodes] == [("NICReset", 1)]
-    assert abs(heard.episodes[0].first_utc_ns - time.time_ns()) < 10**10
+    assert [(row.reason, row.count) for row in heard.events] == [("NICReset", 1)]
+    assert abs(heard.events[0].first_utc_ns - time.time_ns()) < 10**10
 
 
 def test_it_reports_only_where_it_is_told_to() -> None:
@@ -172,7 +172,7 @@ def test_a_threshold_that_was_changed_counts_from_the_reload_on(heard: Heard, tm
         stall = replace(stall, napi_scheduled=True, stall_seconds=5.0)
         one.observe(Moment(now_ns, {}, {}), [stall])
         tick(one)
-    assert ["did not run the queue's NAPI" in row.message for row in heard.episodes] == [False, True]
+    assert ["did not run the queue's NAPI" in row.message for row in heard.events] == [False, True]
 
 
 def test_whom_to_tell_must_be_known_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ import pytest
 from necroscope.agent import child_job
 from necroscope.agent import reporter as module
 from necroscope.agent.child_job import Retry
-from necroscope.agent.reporter import MOST_EPISODES, Reporter
+from necroscope.agent.reporter import MAX_EVENTS, Reporter
 from necroscope.kubernetes.condition import Condition
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.handover import Handover, read_handover, write_handover
 from necroscope.kubernetes.kept_reports import MOST_WAITING, OLDEST_NS, KeptReports, Waiting, too_many
 from necroscope.kubernetes.ray_pods import NodePod
@@ -35,8 +35,9 @@ sys.exit(int((folder / "code").read_text()))
 """
 
 
-def episode(number: int = 1, count: int = 1, last_ns: int = 1) -> Episode:
-    return Episode(f"nic-reset-20260415T100211.250Z-{number}", "NICReset", "stalled", 1, last_ns, count, True)
+def series(number: int = 1, count: int = 1, last_ns: int = 1) -> EventSeries:
+    id = f"nic-reset-20260415T100211.250Z-{number}"
+    return EventSeries(id, "NICReset", "stalled", 1, last_ns, count, True)
 
 
 class Children:
@@ -139,7 +140,7 @@ def test_events_are_handed_over_once_and_again_when_the_child_crashed(
     monkeypatch.setattr(module, "RETRY", Retry(0.1, 300.0))
     reporter = Reporter(children.command, 300)
     children.crash()
-    reporter.add([episode()])
+    reporter.add([series()])
     reporter.tick()
     assert reporter.child_pid
     while reporter.child_pid:
@@ -147,9 +148,9 @@ def test_events_are_handed_over_once_and_again_when_the_child_crashed(
     assert reporter.status.failed == 1
     assert "ended with 9" in reporter.status.error
     children.answer(result="ok", dropped=2, waiting=0, problems=["Ray pods are not told"])
-    reporter.add([episode(count=4)])
+    reporter.add([series(count=4)])
     let_work(reporter)
-    assert [one.episodes for one in children.got()] == [(episode(),), (episode(count=4),)]
+    assert [one.events for one in children.got()] == [(series(),), (series(count=4),)]
     assert (reporter.status.dropped, reporter.status.error) == (2, "")
     assert reporter.status.problems == "Ray pods are not told"
 
@@ -160,13 +161,13 @@ def test_an_api_server_that_is_away_is_tried_later_and_later(
     monkeypatch.setattr(module, "RETRY", Retry(0.2, 300.0))
     reporter = Reporter(children.command, 300)
     children.answer(3, result="failed", waiting=1, error={"what": "connection refused"})
-    reporter.add([episode()])
+    reporter.add([series()])
     reporter.take([BAD])
     pauses = [pause_before_the_next(reporter) for _ in range(3)]
     # It may be longer on a machine that is busy, never shorter.
     assert pauses[1] >= 0.15 and pauses[2] >= 0.35, pauses
     assert (reporter.status.waiting, reporter.status.error) == (1, "connection refused")
-    assert [len(one.episodes) for one in children.got()] == [1, 0, 0], "the child keeps them"
+    assert [len(one.events) for one in children.got()] == [1, 0, 0], "the child keeps them"
     assert all(one.conditions == (BAD,) for one in children.got())
 
 
@@ -176,12 +177,12 @@ def test_what_the_child_could_not_keep_is_handed_over_again(
     monkeypatch.setattr(module, "RETRY", Retry(0.01, 300.0))
     reporter = Reporter(children.command, 300)
     children.answer(3, result="failed", waiting=1, kept=False, problems=["what waits cannot be kept"])
-    reporter.add([episode()])
+    reporter.add([series()])
     for _ in range(2):
         pause_before_the_next(reporter)
     children.answer(result="ok", kept=False)
     let_work(reporter)
-    assert {one.episodes for one in children.got()} == {(episode(),)}
+    assert {one.events for one in children.got()} == {(series(),)}
     reporter.finish()
     assert reporter.status.ok == 1, "told: there is nothing left for the end"
 
@@ -214,14 +215,14 @@ def test_at_the_end_events_get_one_attempt_and_conditions_none(children: Childre
     reporter = Reporter(children.command, 300)
     reporter.finish()
     assert children.got() == []
-    reporter.add([episode()])
+    reporter.add([series()])
     reporter.finish()
-    assert [one.episodes for one in children.got()] == [(episode(),)]
+    assert [one.events for one in children.got()] == [(series(),)]
 
 
 def test_more_than_can_be_handed_over_is_counted(children: Children) -> None:
     reporter = Reporter(children.command, 300)
-    reporter.add([episode(number) for number in range(MOST_EPISODES + 5)])
+    reporter.add([series(number) for number in range(MAX_EVENTS + 5)])
     assert reporter.status.dropped == 5
 
 
@@ -233,7 +234,7 @@ def test_a_child_that_cannot_be_started(tmp_path: Path, children: Children) -> N
 
 
 def test_a_handover_comes_back_as_it_was() -> None:
-    handover = Handover(5, (GOOD, BAD), (episode(),))
+    handover = Handover(5, (GOOD, BAD), (series(),))
     assert read_handover(write_handover(handover)) == handover
     for content in (
         b"",
@@ -251,7 +252,7 @@ def test_what_waits_is_kept_and_damage_is_not_in_the_way(tmp_path: Path) -> None
     assert kept.waiting() == []
     assert kept.last() is None
     kept.prepare()
-    waiting = Waiting(episode(), (NodePod("team-a", "ray-0", "uid"),))
+    waiting = Waiting(series(), (NodePod("team-a", "ray-0", "uid"),))
     kept.put(waiting)
     (tmp_path / ".kubernetes/events/damaged.json").write_text("{")
     assert kept.waiting() == [waiting]
@@ -264,7 +265,7 @@ def test_what_waits_is_kept_and_damage_is_not_in_the_way(tmp_path: Path) -> None
 
 def test_the_oldest_are_given_up() -> None:
     now_ns = 2 * OLDEST_NS
-    old = Waiting(episode(0, last_ns=1), ())
-    many = [old, *(Waiting(episode(number, last_ns=now_ns), ()) for number in range(1, MOST_WAITING + 3))]
+    old = Waiting(series(0, last_ns=1), ())
+    many = [old, *(Waiting(series(number, last_ns=now_ns), ()) for number in range(1, MOST_WAITING + 3))]
     assert too_many(many, now_ns) == many[:3]
     assert too_many([old, many[5]], now_ns) == [old]

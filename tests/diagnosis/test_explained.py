@@ -24,7 +24,7 @@ def stored(root: Path, *events: Event) -> tuple[StoredSegment, list[StoredEvent]
 def test_the_newest_of_the_gravest_kind_comes_first(tmp_path: Path) -> None:
     later = replace(NIC_LINE, time_ns=NIC_LINE.time_ns + 40 * SECOND_NS)
     _, events = stored(tmp_path, NIC_LINE, later, event_of("core-saturated", 3, core=1))
-    assert [one.event for one in symptoms_in(events)] == [later, NIC_LINE]
+    assert [one.event for one in symptoms_in(events, load_thresholds(None))] == [later, NIC_LINE]
 
 
 @pytest.mark.parametrize(

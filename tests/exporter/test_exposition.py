@@ -19,6 +19,7 @@ from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.recorder_status import KubernetesStatus, OwnCost, ShipStatus, Status
 from necroscope.model.visible_text import visible_text
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -86,7 +87,7 @@ def full_meter() -> Meter:
             CGROUP_LEDGER: [LEDGER] * 2,
         }
     )
-    meter = Meter(kernel_ratio=0.7, busy_ratio=0.95, per_core=True)
+    meter = Meter(load_thresholds(None), per_core=True)
     meter.observe(segment.moments[0], ())
     meter.observe(segment.moments[1], [Event("nic-reset", BEGIN_NS, "", "", device=NASTY)])
     for seconds in range(2, 100):
@@ -157,7 +158,7 @@ def test_what_is_not_shipped_has_no_series() -> None:
 
 
 def test_without_anything_seen_there_is_no_number_made_up() -> None:
-    families = parse(render(Meter(kernel_ratio=0.7, busy_ratio=0.95)))
+    families = parse(render(Meter(load_thresholds(None))))
     assert set(families) == {"necroscope_build_info", "necroscope_events_total"}
 
 

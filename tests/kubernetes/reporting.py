@@ -16,7 +16,7 @@ import yaml
 from lab.machines.kubernetes import Cluster, api_server
 from necroscope.cli.main import main
 from necroscope.kubernetes.conditions import conditions_of
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.handover import Handover
 from necroscope.kubernetes.kept_reports import KeptReports
 from necroscope.model.finding import Severity
@@ -50,14 +50,14 @@ class Reporting:
             code = main(["kubernetes", action, *options, *words, "--json"])
         return code, json.loads(text.getvalue())
 
-    def report(self, *findings: str, episodes: Sequence[Episode] = (), words: Sequence[str] = ()) -> Any:
+    def report(self, *findings: str, events: Sequence[EventSeries] = (), words: Sequence[str] = ()) -> Any:
         """What the verb answers when the recorder has said this just now."""
         keep_last(self.store, *findings)
         kept = KeptReports(folder(self.store))
-        for episode in episodes:
+        for series in events:
             from necroscope.kubernetes.kept_reports import Waiting
 
-            kept.put(Waiting(episode, ()))
+            kept.put(Waiting(series, ()))
         return self.run("report", *words)
 
     def as_recorder(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:

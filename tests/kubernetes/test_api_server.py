@@ -22,7 +22,7 @@ from necroscope.kubernetes.access import Access
 from necroscope.kubernetes.api_server import ApiServer
 from necroscope.kubernetes.asking_again import TRIES
 from necroscope.kubernetes.conditions import condition_rules
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.model.labels import Label
 from necroscope.sources import kubernetes_node
 from necroscope.sources.kubernetes_node import ask_node
@@ -45,10 +45,10 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reporting]:
         yield made
 
 
-def episode(number: int, count: int = 1) -> Episode:
+def series(number: int, count: int = 1) -> EventSeries:
     now_ns = time.time_ns()
     id = f"nic-reset-20260415T100211.250Z-{number}"
-    return Episode(id, "NICReset", "eth0 (ena) queue 5 stalled", now_ns, now_ns, count)
+    return EventSeries(id, "NICReset", "eth0 (ena) queue 5 stalled", now_ns, now_ns, count)
 
 
 def named(one: Reporting, number: int) -> list[Any]:
@@ -120,22 +120,22 @@ def test_a_report_about_another_node_is_refused_with_what_to_do(one: Reporting) 
     assert "spec.nodeName" in body["error"]["hint"]
 
 
-def test_an_episode_that_goes_on_is_counted_up_in_its_event(one: Reporting) -> None:
-    first = episode(1)
-    assert one.report(episodes=[first])[1]["events"] == 1
+def test_a_series_that_goes_on_is_counted_up_in_its_event(one: Reporting) -> None:
+    first = series(1)
+    assert one.report(events=[first])[1]["events"] == 1
     (event,) = named(one, 1)
     _, node = one.cluster.ask("GET", f"/api/v1/nodes/{NODE}")
     assert event["involvedObject"]["uid"] == node["metadata"]["uid"]
     assert (event["type"], event["reason"], event["count"]) == ("Warning", "NICReset", 1)
     assert event["reportingInstance"] == NODE
     later = replace(first, count=3, last_utc_ns=first.last_utc_ns + 30 * 10**9, message="again")
-    one.report(episodes=[later])
+    one.report(events=[later])
     (event,) = named(one, 1)
     assert (event["count"], event["message"]) == (3, "again")
     assert event["lastTimestamp"] > event["firstTimestamp"]
-    one.report(episodes=[first])  # after a restart that read the line anew: it is there already
+    one.report(events=[first])  # after a restart that read the line anew: it is there already
     assert [row["count"] for row in named(one, 1)] == [1]
-    one.report(episodes=[episode(2, count=5)])  # of which the API server has forgotten the first
+    one.report(events=[series(2, count=5)])  # of which the API server has forgotten the first
     assert [row["count"] for row in named(one, 2)] == [5]
 
 
@@ -143,7 +143,7 @@ def test_what_is_to_be_told_while_the_api_server_is_away_is_told_later(one: Repo
     one.report()
     one.cluster.stop()
     try:
-        code, body = one.report("nic-reset", episodes=[episode(3)])
+        code, body = one.report("nic-reset", events=[series(3)])
         assert (code, body["result"], body["waiting"]) == (3, "failed", 1)
         assert body["error"]["slug"] == "kubernetes-away"
     finally:

@@ -15,7 +15,7 @@ import pytest
 from necroscope.kubernetes import report as module
 from necroscope.kubernetes.access import Access
 from necroscope.kubernetes.api_server import NoAnswerError, Reply
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.handover import Handover
 from necroscope.kubernetes.kept_reports import KeptReports, Waiting
 from necroscope.kubernetes.ray_pods import NodePod
@@ -28,8 +28,8 @@ QUOTA = Reply(403, {"message": "exceeded quota: count/events"})
 NOW_NS = 10**18
 
 
-def episode(number: int) -> Episode:
-    return Episode(f"nic-reset-20260415T100211.250Z-{number}", "NICReset", "", NOW_NS, NOW_NS, 1, True)
+def series(number: int) -> EventSeries:
+    return EventSeries(f"nic-reset-20260415T100211.250Z-{number}", "NICReset", "", NOW_NS, NOW_NS, 1, True)
 
 
 def tell(folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, *waiting: Waiting) -> Reported:
@@ -65,7 +65,7 @@ def test_a_namespace_that_takes_no_events_holds_up_no_others(
         asked.append(path)
         return QUOTA if "/namespaces/full/" in path else Reply(201, {})
 
-    told = tell(tmp_path, monkeypatch, answer, *(Waiting(episode(number), PODS) for number in range(3)))
+    told = tell(tmp_path, monkeypatch, answer, *(Waiting(series(number), PODS) for number in range(3)))
     assert (told.result, told.events, told.waiting, told.dropped) == ("ok", 6, 0, 0)
     assert told.problems[0] == "an event on Pod full/ray-0 is not taken: exceeded quota: count/events"
     assert sum("/namespaces/team/" in path for path in asked) == 3
@@ -79,12 +79,12 @@ def test_a_webhook_that_is_down_holds_up_its_own_namespace_only(
         is_down = "/namespaces/full/" in path
         return Reply(500, {"message": "failed calling webhook"}) if is_down else Reply(201, {})
 
-    told = tell(tmp_path, monkeypatch, answer, Waiting(episode(1), PODS), Waiting(episode(2), PODS[1:]))
+    told = tell(tmp_path, monkeypatch, answer, Waiting(series(1), PODS), Waiting(series(2), PODS[1:]))
     assert (told.result, told.events, told.waiting, told.dropped) == ("ok", 4, 1, 0)
     assert len(told.problems) == 1
     assert "an event on Pod full/ray-0 waits: " in told.problems[0]
     assert "failed calling webhook" in told.problems[0]
-    assert [one.episode for one in KeptReports(tmp_path).waiting()] == [episode(1)]
+    assert [one.series for one in KeptReports(tmp_path).waiting()] == [series(1)]
     assert tell(tmp_path, monkeypatch, lambda *_: Reply(201, {})).waiting == 0, "told when it is up again"
 
 
@@ -99,7 +99,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_once(
             raise NoAnswerError("did not answer within 10 s")
         return Reply(201, {})
 
-    told = tell(tmp_path, monkeypatch, answer, *(Waiting(episode(number), PODS) for number in range(30)))
+    told = tell(tmp_path, monkeypatch, answer, *(Waiting(series(number), PODS) for number in range(30)))
     assert (told.result, told.events, told.waiting, len(told.problems)) == ("ok", 60, 30, 1)
     assert sum("/namespaces/full/" in path for path in asked) == 1
 
@@ -125,7 +125,7 @@ def test_without_the_right_to_write_events_they_wait(tmp_path: Path, monkeypatch
     def answer(method: str, path: str) -> Reply:
         return Reply(200, {}) if method == "GET" else Reply(403, {"message": "cannot create events"})
 
-    told = tell(tmp_path, monkeypatch, answer, Waiting(episode(1), PODS), Waiting(episode(2), PODS))
+    told = tell(tmp_path, monkeypatch, answer, Waiting(series(1), PODS), Waiting(series(2), PODS))
     assert (told.result, told.waiting, told.dropped) == ("refused", 2, 0)
     assert len(KeptReports(tmp_path).waiting()) == 2
 
@@ -134,7 +134,7 @@ def test_what_is_given_up_does_not_wait(tmp_path: Path, monkeypatch: pytest.Monk
     def answer(method: str, path: str) -> Reply:
         return Reply(200, {}) if method == "GET" else Reply(404, {})
 
-    told = tell(tmp_path, monkeypatch, answer, Waiting(episode(1), ()))
+    told = tell(tmp_path, monkeypatch, answer, Waiting(series(1), ()))
     assert (told.result, told.waiting, told.dropped) == ("ok", 0, 1)
 
 
@@ -148,7 +148,7 @@ def test_a_store_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pyt
 def test_what_is_on_disk_already_is_not_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell(tmp_path, monkeypatch, lambda *_: Reply(503, {}), Waiting(episode(1), PODS))
+    tell(tmp_path, monkeypatch, lambda *_: Reply(503, {}), Waiting(series(1), PODS))
     (path,) = (tmp_path / ".kubernetes/events").iterdir()
     inode = path.stat().st_ino
     tell(tmp_path, monkeypatch, lambda *_: Reply(503, {}))

@@ -25,7 +25,6 @@ from necroscope.exporter.exposition import render
 from necroscope.exporter.families import Sample
 from necroscope.inventory.snapshot import snapshot_text
 from necroscope.kubernetes.conditions import conditions_of
-from necroscope.kubernetes.episodes import Episodes
 from necroscope.model.snapshot import Snapshot
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
@@ -34,7 +33,7 @@ from tests.cli.test_diagnose import moments
 from tests.diagnosis.scenes import scene_of
 from tests.exporter.exposition_parser import parse
 from tests.kubernetes.test_conditions import found
-from tests.kubernetes.test_events import STALL, due, take
+from tests.kubernetes.test_pending_events import STALL, due, pending_events, take
 from tests.profiles.export.flames import from_stacks
 from tests.security.hostile_names import check_visible, hostile_store, renamed, strings
 from tests.server.test_odd_stores import app_of, ask
@@ -156,13 +155,11 @@ def test_what_a_cluster_is_told() -> None:
     for condition in conditions_of(hostile, (), {}):
         check_visible(condition.message)
         assert len(condition.message) <= 500 and "\n" not in condition.message
-    episodes = Episodes(4)
-    take(episodes, replace(STALL, device=HOSTILE * 100))
-    (episode,) = due(episodes, 1)
-    check_visible(episode.message)
-    assert len(episode.message) <= 1024 and episode.message.endswith(
-        f"necroscope flame --around {episode.id}"
-    )
+    pending = pending_events()
+    take(pending, replace(STALL, device=HOSTILE * 100))
+    (series,) = due(pending, 1)
+    check_visible(series.message)
+    assert len(series.message) <= 1024 and series.message.endswith(f"necroscope flame --around {series.id}")
 
 
 def test_colours_of_others_are_shown_and_not_used() -> None:

@@ -12,7 +12,7 @@ from necroscope.signals.thresholds import default_thresholds, load_thresholds
 def test_every_threshold_has_a_reason_and_a_detector() -> None:
     for name, threshold in default_thresholds().items():
         assert len(threshold.why) > 20, name
-        others = {"culprit", "diagnosis", "fleet", "wall"}
+        others = {"culprit", "diagnosis", "events", "fleet", "wall"}
         assert name.split(".")[0] in others | {detector.id for detector in DETECTORS}
 
 

@@ -112,7 +112,7 @@ def _in_events(moments: Sequence[Moment]) -> dict[str, int]:
 
 
 def _in_metrics(moments: Sequence[Moment]) -> dict[str, float]:
-    meter = Meter(kernel_ratio=0.7, busy_ratio=0.95)
+    meter = Meter(THRESHOLDS)
     for moment in moments:
         meter.observe(moment)
     family = "necroscope_unit_restarts_by_unit_total"

@@ -11,10 +11,11 @@ from necroscope.agent.reporter import Reporter
 from necroscope.kubernetes.access import access_of, node_of
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.conditions import conditions_of, conditions_unexamined, own_troubles
-from necroscope.kubernetes.episodes import Episodes
+from necroscope.kubernetes.pending_events import PendingEvents
 from necroscope.model.event import Event
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.model.recorder_status import KubernetesStatus, Status
+from necroscope.signals.episodes import Episodes
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
 from necroscope.store.child import OURSELVES
@@ -51,8 +52,8 @@ class AgentKubernetes:
         self._store = store
         self._config = config
         self._settings = settings
-        self._episodes = Episodes(starved_seconds=0.0)  # as `load` finds it
-        self._dropped = 0  # of the episodes, as far as the reporter knows
+        self._events = PendingEvents(Episodes(load_thresholds(config)))
+        self._dropped = 0  # of the events, as far as the reporter knows
         self._troubles: dict[str, _Trouble] = {}  # what is wrong with ourselves
         self._has_told_trouble = False
         self._state: NodeState | None = None
@@ -68,7 +69,7 @@ class AgentKubernetes:
 
     def load(self) -> None:
         """Read the settings, again at every SIGHUP."""
-        self._episodes.starved_seconds = load_thresholds(self._config)["nic-reset.starved_seconds"]
+        self._events.episodes.thresholds = load_thresholds(self._config)
         settings = self._settings()
         if not settings.report:
             if self.reporter:
@@ -89,9 +90,9 @@ class AgentKubernetes:
         """A moment, and what happened in it."""
         if not self.reporter:
             return
-        self._episodes.queue_cpus.feed(moment)
+        self._events.queue_cpus.feed(moment)
         if events:
-            self._episodes.take(events, take_anchor().offset_ns, time.monotonic_ns())
+            self._events.take(events, take_anchor().offset_ns, time.monotonic_ns())
 
     def tick(self, status: Status, tell: Callable[[str, str], None]) -> None:
         """See to the child, hand on what is new, and tell how it goes."""
@@ -117,15 +118,15 @@ class AgentKubernetes:
             self.reporter.finish()
 
     def _hand_on(self, reporter: Reporter) -> None:
-        reporter.add(self._episodes.due(time.monotonic_ns()))
-        reporter.count_dropped(self._episodes.dropped - self._dropped)
-        self._dropped = self._episodes.dropped
+        reporter.add(self._events.due(time.monotonic_ns()))
+        reporter.count_dropped(self._events.dropped - self._dropped)
+        self._dropped = self._events.dropped
 
     def _conditions(self, status: Status, troubles: Sequence[ActiveFinding]) -> tuple[Condition, ...]:
         if self._state is None:
             why = f"what was recorded is not examined: {status.findings_error}"
             return conditions_unexamined(why, troubles)
-        return conditions_of(self._state, troubles, self._episodes.last_ids)
+        return conditions_of(self._state, troubles, self._events.last_ids)
 
     def _lasting(self, troubles: Sequence[ActiveFinding]) -> tuple[ActiveFinding, ...]:
         """Those that have stood for a while, and have not been away for as long."""

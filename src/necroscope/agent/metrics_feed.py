@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypedDict
 
 from necroscope.errors import UsageError
 from necroscope.exporter.exposition import render
@@ -21,13 +20,13 @@ class AgentMetrics:
     """Serves and writes what the meter says, as the settings ask for."""
 
     def __init__(self, thresholds: Thresholds, status: Callable[[], Status], *, per_core: bool) -> None:
-        self.meter = Meter(**_limits(thresholds), per_core=per_core)
+        self.meter = Meter(thresholds, per_core=per_core)
         self._status = status
         self._textfile: Textfile | None = None
 
     def set_limits(self, thresholds: Thresholds) -> None:
         """What counts from now on."""
-        self.meter.set_limits(**_limits(thresholds))
+        self.meter.set_limits(thresholds)
 
     @property
     def textfile_error(self) -> str:
@@ -76,17 +75,3 @@ class AgentMetrics:
             yield
         finally:
             self._textfile.close()
-
-
-class _Limits(TypedDict):
-    kernel_ratio: float
-    busy_ratio: float
-    starved_seconds: float
-
-
-def _limits(thresholds: Thresholds) -> _Limits:
-    return _Limits(
-        kernel_ratio=thresholds["core-saturated.kernel_ratio"],
-        busy_ratio=thresholds["core-saturated.busy_ratio"],
-        starved_seconds=thresholds["nic-reset.starved_seconds"],
-    )

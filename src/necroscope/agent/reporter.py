@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from necroscope.agent.child_job import ChildJob, Retry, add_jitter
 from necroscope.kubernetes.condition import Condition
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.handover import Handover, write_handover
 from necroscope.model.recorder_status import KubernetesStatus
 from necroscope.store.child import Ended
@@ -21,7 +21,7 @@ REFUSED_PAUSE = 300.0  # somebody has to mend it
 LONGEST_WISH = 3600.0  # for which the API server may ask to be left alone
 STUCK_SECONDS = 120.0
 RUN_SECONDS, LAST_SECONDS = 30.0, 5.0
-MOST_EPISODES = 100  # to be handed over
+MAX_EVENTS = 100  # to be handed over
 
 
 class Reporter:
@@ -36,8 +36,8 @@ class Reporter:
         self._conditions: tuple[Condition, ...] = ()
         self._told: set[tuple[str, str, str]] = set()  # the fingerprints that were told last
         self._telling: set[tuple[str, str, str]] = set()  # those of the child at work
-        self._episodes: dict[str, Episode] = {}  # not handed over yet
-        self._handed: dict[str, Episode] = {}  # to the child at work
+        self._events: dict[str, EventSeries] = {}  # not handed over yet
+        self._handed: dict[str, EventSeries] = {}  # to the child at work
         self._failures = 0  # in a row
         self._due: float | None = None  # when the next report is wanted
         self._not_before = 0.0
@@ -58,17 +58,17 @@ class Reporter:
         if self._fingerprints() != (self._telling or self._told):
             self._want_soon()
 
-    def add(self, episodes: Sequence[Episode]) -> None:
+    def add(self, events: Sequence[EventSeries]) -> None:
         """What happened."""
-        for episode in episodes:
-            self._episodes[episode.id] = episode
+        for series in events:
+            self._events[series.id] = series
             self._want_soon()
-        while len(self._episodes) > MOST_EPISODES:
-            self._episodes.pop(next(iter(self._episodes)))
+        while len(self._events) > MAX_EVENTS:
+            self._events.pop(next(iter(self._events)))
             self.count_dropped(1)
 
     def count_dropped(self, number: int) -> None:
-        """Episodes that will not be told."""
+        """Events that will not be told."""
         self.status = replace(self.status, dropped=self.status.dropped + number)
 
     def tick(self) -> None:
@@ -83,7 +83,7 @@ class Reporter:
         self._job.finish(LAST_SECONDS, self._start_last)  # what still waits is on disk
 
     def _start_last(self, seconds: float) -> None:
-        if self.is_on and self._episodes:
+        if self.is_on and self._events:
             self._start(seconds)
 
     def _fingerprints(self) -> set[tuple[str, str, str]]:
@@ -94,7 +94,7 @@ class Reporter:
         self._due = soon if self._due is None else min(self._due, soon)
 
     def _start(self, seconds: float) -> None:
-        self._handed, self._episodes = self._episodes, {}
+        self._handed, self._events = self._events, {}
         self._telling = self._fingerprints()
         content = write_handover(Handover(time.time_ns(), self._conditions, tuple(self._handed.values())))
         self._due, self._not_before = None, time.monotonic() + SHORTEST_PAUSE
@@ -102,7 +102,7 @@ class Reporter:
 
     def _take_back(self) -> None:
         """A child that said nothing, or could not write, may have kept nothing: hand it over again."""
-        self._episodes = {**self._handed, **self._episodes}
+        self._events = {**self._handed, **self._events}
         self._handed, self._telling = {}, set()
 
     def _finish(self, ended: Ended) -> None:

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         set_range_around(arguments)
     chosen = choose_range(arguments)
     events = read_events_of(chosen)
-    wanted = wanted_symptoms(arguments.around, events)
+    wanted = wanted_symptoms(arguments.around, events, thresholds)
     diagnoses = diagnose_all(chosen, wanted[:MOST], thresholds)
     if wanted and not diagnoses:
         what = f"of the time around {wanted[0].id} there are no counters"
@@ -89,14 +89,16 @@ def set_range_around(arguments: argparse.Namespace) -> None:
     arguments.end = Moment(event.utc_ns + AROUND_NS)
 
 
-def wanted_symptoms(around: EventName | None, events: Sequence[StoredEvent]) -> list[StoredEvent]:
+def wanted_symptoms(
+    around: EventName | None, events: Sequence[StoredEvent], thresholds: Thresholds
+) -> list[StoredEvent]:
     """The symptoms to explain, the newest first."""
     if around:
         named = [stored for stored in events if stored.id == around.id]
         if any(stored.event.kind not in EXPLAINED for stored in named):
             raise UsageError(f"{around.id} is nothing to explain", hint=f"what is: {', '.join(EXPLAINED)}")
         return named
-    return symptoms_in(events)
+    return symptoms_in(events, thresholds)
 
 
 def diagnose_all(chosen: Chosen, wanted: Sequence[StoredEvent], thresholds: Thresholds) -> list[Diagnosis]:

@@ -31,10 +31,10 @@ class Explanation:
     core: int | None
 
 
-def symptoms_in(events: Sequence[StoredEvent]) -> list[StoredEvent]:
+def symptoms_in(events: Sequence[StoredEvent], thresholds: Thresholds) -> list[StoredEvent]:
     """The events that are to be explained, the newest first."""
     by_event = {stored.event: stored for stored in events}
-    return [by_event[event] for event in symptom_events([stored.event for stored in events])]
+    return [by_event[event] for event in symptom_events(list(by_event), thresholds)]
 
 
 def explain_each(

@@ -29,7 +29,7 @@ def diagnose_now(
     What a recorder has comes with samples and minutes of history, and is preferred where both saw the same.
     """
     events = _events_of(look, thresholds)
-    seen = next(iter(symptom_events(events)), None)
+    seen = next(iter(symptom_events(events, thresholds)), None)
     stored = _newest_stored(look, recorded, thresholds, damaged)
     if stored and not (seen and _is_later(seen, stored.event)):
         scene = recorded_scene(recorded, stored, thresholds, damaged)
@@ -47,7 +47,7 @@ def _newest_stored(
     end_ns = look.end_ns + look.anchor.offset_ns
     recent_ns = int(thresholds["nic-reset.critical_hours"] * HOUR_NS)
     by_event = {one.event: one for one in events_between(own, end_ns - recent_ns, end_ns, damaged)}
-    return next((by_event[event] for event in symptom_events(list(by_event))), None)
+    return next((by_event[event] for event in symptom_events(list(by_event), thresholds)), None)
 
 
 def _is_later(seen: Event, stored: Event) -> bool:

@@ -16,11 +16,13 @@ from necroscope.exporter.cgroup_meter import CgroupMeter
 from necroscope.exporter.core_meter import CoreMeter
 from necroscope.exporter.families import Sample
 from necroscope.exporter.finding_meter import finding_samples
-from necroscope.exporter.nic_meter import STARVED_SECONDS, NicMeter
+from necroscope.exporter.nic_meter import NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.node_state import NodeState
 from necroscope.signals.cpu_saturation import SaturationRule
+from necroscope.signals.episodes import Episodes
 from necroscope.signals.softirq_delay import SoftirqDelays
+from necroscope.signals.thresholds import Thresholds
 from necroscope.signals.unit_restarts import UnitRestarts
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
@@ -38,17 +40,10 @@ MOST_UNITS = 20  # with a series of their own
 class Meter:
     """Fed by the recorder and read by the server, each from its own thread."""
 
-    def __init__(
-        self,
-        *,
-        kernel_ratio: float,
-        busy_ratio: float,
-        starved_seconds: float = STARVED_SECONDS,
-        per_core: bool = False,
-    ) -> None:
+    def __init__(self, thresholds: Thresholds, *, per_core: bool = False) -> None:
         self._lock = threading.Lock()
-        self._cores = CoreMeter(SaturationRule(kernel_ratio, busy_ratio), per_core)
-        self._nics = NicMeter(starved_seconds)
+        self._cores = CoreMeter(SaturationRule.of(thresholds), per_core)
+        self._nics = NicMeter(Episodes(thresholds))
         self._cgroups = CgroupMeter()
         self._softirqs = _SoftirqMeter()
         self._restarts = _RestartMeter()
@@ -59,11 +54,11 @@ class Meter:
         self._absences: dict[str, str] = {}  # by source; empty: it gave a value
         self._cost_ns: dict[str, int] = {}
 
-    def set_limits(self, *, kernel_ratio: float, busy_ratio: float, starved_seconds: float) -> None:
-        """What counts as saturated, and as starved, from now on."""
+    def set_limits(self, thresholds: Thresholds) -> None:
+        """Take the thresholds that count from now on."""
         with self._lock:
-            self._cores.rule = SaturationRule(kernel_ratio, busy_ratio)
-            self._nics.starved_seconds = starved_seconds
+            self._cores.rule = SaturationRule.of(thresholds)
+            self._nics.episodes.thresholds = thresholds
 
     def take_state(self, state: NodeState | None) -> None:
         """What is wrong with the node from now on; None: it is not known."""

@@ -7,40 +7,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from necroscope.exporter.families import Sample
-from necroscope.exporter.reset_reason import REASONS, reset_reason, stronger
+from necroscope.model.episode import Episode
 from necroscope.model.event import Event
+from necroscope.signals.episodes import Episodes
+from necroscope.signals.reset_reason import REASONS
 from necroscope.sources.nic_timeouts import NicTimeouts
 
 MOST_DEVICES = 64  # names can be made up in the kernel log, and a node may have hundreds of virtual functions
 OTHER = ("other", "")
-# A driver that has seen a stall resets within seconds, and says so in several lines. What goes on for longer
-# is another one: a queue that its watchdog resets every 5 s must not look like a single reset.
-EPISODE_NS = 10 * 10**9
 # The line that says why may come after the first one, and a counter cannot be taken back.
 REASON_WITHIN_NS = 2 * 10**9
-STARVED_SECONDS = 4.0  # as nic-reset.starved_seconds is shipped
 
 Nic = tuple[str, str]  # device, driver
-
-
-@dataclass(slots=True)
-class _Episode:
-    """A stall and what follows it."""
-
-    begin_ns: int
-    reason: str
-    is_counted: bool = False
 
 
 @dataclass(slots=True)
 class NicMeter:
     """Devices keep their series once they have one, so that no counter vanishes on a reset."""
 
-    starved_seconds: float = STARVED_SECONDS
+    episodes: Episodes
     timeouts: dict[Nic, int] = field(default_factory=dict)
     resets: dict[Nic, dict[str, int]] = field(default_factory=dict)  # by reason
     _drivers: dict[str, str] = field(default_factory=dict)  # as sysfs tells it, by device
-    _episodes: dict[Nic, _Episode] = field(default_factory=dict)  # the newest of each
+    _uncounted: dict[str, tuple[Nic, Episode]] = field(default_factory=dict)  # by device
 
     def observe_timeouts(self, queues: NicTimeouts) -> None:
         """Take the kernel's counters; every device has its count of resets from now on, be it 0."""
@@ -55,32 +44,25 @@ class NicMeter:
         self.timeouts = {}
 
     def observe_event(self, event: Event) -> None:
-        """Take a nic-reset event: a new episode, or more of the one before it."""
+        """Take a nic-reset event."""
         device = event.device or event.bus
         nic = self._series(device, self._drivers.get(device, event.driver))
-        reason = reset_reason(event, self.starved_seconds)
-        episode = self._episodes.get(nic)
-        if event.phase == "done":
-            self._end(nic)
-        elif episode and event.time_ns - episode.begin_ns <= EPISODE_NS:
-            episode.reason = stronger(episode.reason, reason)
-        else:
-            self._end(nic)
-            self._episodes[nic] = _Episode(event.time_ns, reason)
+        episode = self.episodes.feed(event)
+        if episode and episode.first is event:
+            self._count(device)
+            self._uncounted[device] = nic, episode
+        elif episode and device in self._uncounted:
+            self._uncounted[device] = nic, episode
 
     def settle(self, now_ns: int) -> None:
-        """Count the episodes whose reason must have been told by now."""
-        for nic, episode in self._episodes.items():
+        """Count the episodes whose reason must be known by now."""
+        for device, (_, episode) in [*self._uncounted.items()]:
             if now_ns - episode.begin_ns >= REASON_WITHIN_NS:
-                self._count(nic, episode)
+                self._count(device)
 
-    def _end(self, nic: Nic) -> None:
-        if episode := self._episodes.pop(nic, None):
-            self._count(nic, episode)
-
-    def _count(self, nic: Nic, episode: _Episode) -> None:
-        if not episode.is_counted:
-            episode.is_counted = True
+    def _count(self, device: str) -> None:
+        if uncounted := self._uncounted.pop(device, None):
+            nic, episode = uncounted
             self.resets[nic][episode.reason] += 1
 
     def _series(self, device: str, driver: str) -> Nic:

@@ -12,7 +12,9 @@ from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.model.shell_command import shell_command
 from necroscope.signals import queue_cpus
+from necroscope.signals.episodes import over
 from necroscope.signals.kernel_log_events import line_evidence, rule_of
+from necroscope.signals.reset_reason import was_starved
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.nic_counters import NIC_COUNTERS
 from necroscope.sources.nic_queues import NIC_QUEUES
@@ -86,6 +88,7 @@ def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Find
     when = case.segment.anchor.iso(newest.time_ns) if case.segment.is_live else "recorded"
     evidence: list[Evidence] = [
         Evidence("lines", len(trouble), "lines", "kernel log"),
+        Evidence("episodes", len(over(events, case.thresholds)), "episodes", "kernel log"),
         Evidence("last", when, "UTC", "kernel log"),
         *map(line_evidence, trouble[-EVENTS_NAMED:]),
         Evidence("which means", rule.means, "", "kernel log rules"),
@@ -97,7 +100,7 @@ def _from_log(case: Case, device: str, driver: str, events: list[Event]) -> Find
     longest = max((event.stall_seconds for event in trouble if event.stall_seconds is not None), default=None)
     if longest is not None:
         evidence.append(Evidence("longest stall reported", round(longest, 3), "seconds", "kernel log"))
-    if any(_was_starved(case, event) for event in trouble):
+    if any(was_starved(event, case.limit("nic-reset.starved_seconds")) for event in trouble):
         evidence.append(
             Evidence("NAPI scheduled but not run", "yes: its core was busy elsewhere", "", "kernel log")
         )
@@ -139,13 +142,6 @@ def _severity(case: Case, device: str, trouble: list[Event]) -> Severity:
 def _foreign_driver(trouble: list[Event]) -> str:
     """The device's driver, if all lines are of another one."""
     return trouble[-1].device_driver if all(event.device_driver for event in trouble) else ""
-
-
-def _was_starved(case: Case, event: Event) -> bool:
-    """Scheduled is not enough: NAPI must have waited for nearly as long as the driver does."""
-    waited = event.stall_seconds or 0
-    scheduled = bool(event.napi_scheduled) and waited >= case.limit("nic-reset.starved_seconds")
-    return scheduled or rule_of(event).starved
 
 
 def _is_present(case: Case, device: str) -> bool:

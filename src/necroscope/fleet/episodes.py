@@ -1,12 +1,11 @@
-"""Episodes: events of one host and kind that follow each other closely are one.
+"""Episodes of a fleet: the windows of signals/episodes.py, applied to millions of rows at once.
 
-A reset writes several lines, and one that does not help is tried again. Of NICs, each device has its own.
+Of NICs, each device has its own episodes; of other kinds, each host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,56 +14,47 @@ from numpy.typing import NDArray
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.tables.opened import FleetTables
+from necroscope.signals.episodes import episode_seconds
+from necroscope.signals.thresholds import Thresholds
 
-GAP_US = 60 * 10**6
-BY_DEVICE = frozenset({"nic-reset"})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Episodes:
-    """The first event of each episode, by host and time."""
-
-    host: NDArray[np.object_]
-    facts: NDArray[np.object_]  # of the host at that time
-    time_us: NDArray[np.int64]
+KEYS = ("host", "kind", "device", "bus", "phase", "time_us")  # what an episode is found by
+COUNT = (("events", "sum", "count(*)"),)
 
 
-def gather_episodes(
-    tables: FleetTables, engine: Engine, kinds: Sequence[str], begin_us: int, end_us: int
-) -> Episodes:
-    """The episodes that begin in a range; one that began before it counts as well."""
+def gather_episodes(  # noqa: PLR0913, PLR0917 - what was asked, and of whom
+    tables: FleetTables,
+    engine: Engine,
+    kinds: Sequence[str],
+    span_us: tuple[int, int],
+    thresholds: Thresholds,
+    columns: Sequence[str] = ("facts",),
+) -> pa.Table:
+    """Return the first events of episodes that begin in a range; one that began before it counts as well."""
     names = ", ".join(f"'{kind}'" for kind in kinds)
-    rows = engine.gather(
-        tables,
-        Gathering(
-            "events",
-            ("host", "kind", "device", "time_us", "facts"),
-            (("events", "sum", "count(*)"),),
-            time="time_us",
-            where=f"kind IN ({names})",
-        ),
-        begin_us,
-        end_us,
-    )
-    return episodes_of(rows)
+    gathering = Gathering("events", (*KEYS, *columns), COUNT, "time_us", f"kind IN ({names})")
+    return first_events(engine.gather(tables, gathering, *span_us), thresholds)
 
 
-def episodes_of(rows: pa.Table) -> Episodes:
-    """The episodes of events, which may come in any order."""
-    host, kind, device, facts = (_texts(rows, name) for name in ("host", "kind", "device", "facts"))
+def first_events(rows: pa.Table, thresholds: Thresholds) -> pa.Table:
+    """Return the rows that begin an episode, of events in any order."""
+    host, kind, device, bus, phase = (texts(rows, name) for name in KEYS[:-1])
     time_us = rows.column("time_us").to_numpy().astype(np.int64)
-    device = np.where(np.isin(kind, list(BY_DEVICE)), device, "")
-    codes = [np.unique(texts, return_inverse=True)[1] for texts in (host, kind, device)]
+    place = np.where(kind == "nic-reset", np.where(device == "", bus, device), "")
+    codes = [np.unique(one, return_inverse=True)[1] for one in (host, kind, place)]
     order = np.lexsort((time_us, codes[2], codes[1], codes[0]))
-    same = np.ones(max(len(order) - 1, 0), dtype=bool)
+    gaps_us = {one: episode_seconds(one, thresholds) * 1e6 for one in np.unique(kind)}
+    gap_us = np.array([gaps_us[one] for one in kind[order][1:]])
+    follows = np.diff(time_us[order]) <= gap_us
     for code in codes:
-        same &= code[order][1:] == code[order][:-1]
-    follows = same & (np.diff(time_us[order]) <= GAP_US)
-    first = order[np.concatenate([[True], ~follows])[: len(order)]]
-    return Episodes(host[first], facts[first], time_us[first])
+        follows &= code[order][1:] == code[order][:-1]
+    episode = np.concatenate([[0], np.cumsum(~follows)])[: len(order)]
+    is_trouble = phase[order] != "done"
+    _, first = np.unique(episode[is_trouble], return_index=True)
+    return rows.take(pa.array(order[is_trouble][first]))
 
 
-def _texts(rows: pa.Table, name: str) -> NDArray[np.object_]:
+def texts(rows: pa.Table, name: str) -> NDArray[np.object_]:
+    """Return a column of words; empty where there is none."""
     column = rows.column(name).cast(pa.string()).fill_null("")
-    texts: NDArray[np.object_] = column.to_numpy(zero_copy_only=False).astype(object)
-    return texts
+    found: NDArray[np.object_] = column.to_numpy(zero_copy_only=False).astype(object)
+    return found

@@ -1,6 +1,6 @@
-"""Episodes as Events of the cluster: one on the node, one on each Ray pod that was hit.
+"""Events of the cluster: one on the node, one on each Ray pod that was hit.
 
-The name of an Event follows from its object and the first event of its episode. So an episode that goes on,
+The name of an Event follows from its object and the first event of its series. So a series that goes on,
 and one that is told twice after a restart, is counted up in the Event that is there.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from necroscope.kubernetes.episode import Episode
+from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.names import COMPONENT, FIELD_MANAGER
 from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.model.timestamp import iso_utc_seconds
@@ -37,45 +37,45 @@ class Subject:
         return self.namespace or NODE_NAMESPACE
 
 
-def subjects_of(node: str, uid: str, episode: Episode, pods: Sequence[NodePod]) -> list[Subject]:
-    """The node, and the pods where the episode concerns them."""
-    hit = [Subject("Pod", pod.name, pod.uid, pod.namespace) for pod in pods if episode.tells_pods]
+def subjects_of(node: str, uid: str, series: EventSeries, pods: Sequence[NodePod]) -> list[Subject]:
+    """The node, and the pods where the series concerns them."""
+    hit = [Subject("Pod", pod.name, pod.uid, pod.namespace) for pod in pods if series.tells_pods]
     return [Subject("Node", node, uid), *hit]
 
 
-def event_name(subject: Subject, episode: Episode) -> str:
+def event_name(subject: Subject, series: EventSeries) -> str:
     """OBJECT.ID-OF-THE-FIRST-EVENT, in the letters that a name may have."""
-    end = "." + re.sub(r"[^a-z0-9.-]", "-", episode.id.lower())
+    end = "." + re.sub(r"[^a-z0-9.-]", "-", series.id.lower())
     return subject.name[: LONGEST_NAME - len(end)].rstrip(".-") + end
 
 
-def event_document(node: str, subject: Subject, episode: Episode) -> dict[str, Any]:
+def event_document(node: str, subject: Subject, series: EventSeries) -> dict[str, Any]:
     """The Event, as it is created."""
     about = {"apiVersion": "v1", "kind": subject.kind, "name": subject.name, "uid": subject.uid}
     if subject.namespace:
         about["namespace"] = subject.namespace
-    metadata = {"name": event_name(subject, episode), "namespace": subject.event_namespace}
+    metadata = {"name": event_name(subject, series), "namespace": subject.event_namespace}
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": metadata,
         "involvedObject": about,
         "type": "Warning",
-        "reason": episode.reason,
+        "reason": series.reason,
         "source": {"component": COMPONENT, "host": node},
         "reportingComponent": COMPONENT,
         "reportingInstance": node,
-        "firstTimestamp": iso_utc_seconds(episode.first_utc_ns),
-        **event_change(episode),
+        "firstTimestamp": iso_utc_seconds(series.first_utc_ns),
+        **event_change(series),
     }
 
 
-def event_change(episode: Episode) -> dict[str, Any]:
-    """What changes in an Event when its episode goes on."""
+def event_change(series: EventSeries) -> dict[str, Any]:
+    """What changes in an Event when its series goes on."""
     return {
-        "message": episode.message[:LONGEST_MESSAGE],
-        "count": episode.count,
-        "lastTimestamp": iso_utc_seconds(episode.last_utc_ns),
+        "message": series.message[:LONGEST_MESSAGE],
+        "count": series.count,
+        "lastTimestamp": iso_utc_seconds(series.last_utc_ns),
     }
 
 

@@ -14,7 +14,6 @@ class EventRule:
     """How one kind of event is told."""
 
     reason: str
-    same_by: str  # the field in which the events of one episode agree
     tells_pods: bool
 
 
@@ -22,8 +21,7 @@ class EventRule:
 def event_rules() -> dict[str, EventRule]:
     """All kinds that are told."""
     return {
-        kind: EventRule(row["reason"], row["same_by"], row.get("pods", False))
-        for kind, row in _tables()["events"].items()
+        kind: EventRule(row["reason"], row.get("pods", False)) for kind, row in _tables()["events"].items()
     }
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from necroscope.exporter.reset_reason import REASONS, reset_reason, stronger
 from necroscope.model.event import Event
 from necroscope.signals.kernel_log_events import line_doubts
 from necroscope.signals.queue_cpus import QueueCpus
+from necroscope.signals.reset_reason import REASONS, reset_reason, stronger
 
 LONGEST_LINE = 300
 BUSY_BEFORE_NS = 30 * 10**9  # a core that was full so shortly before a stall is named with it
@@ -32,7 +32,7 @@ def line_words(event: Event) -> str:
 
 @dataclass(slots=True)
 class NicWords:
-    """What the lines of an episode say together about a network device."""
+    """What the lines of a series say together about a network device."""
 
     device: str
     driver: str

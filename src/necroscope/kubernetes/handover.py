@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from necroscope.kubernetes.condition import Condition
-from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
+from necroscope.kubernetes.event_series import EventSeries, parse_series, series_document
 
 SCHEMA = 1
 
@@ -17,7 +17,7 @@ class Handover:
 
     made_utc_ns: int
     conditions: tuple[Condition, ...] = ()
-    episodes: tuple[Episode, ...] = ()
+    events: tuple[EventSeries, ...] = ()
 
 
 def write_handover(handover: Handover) -> bytes:
@@ -26,7 +26,7 @@ def write_handover(handover: Handover) -> bytes:
         "schema": SCHEMA,
         "made_utc_ns": handover.made_utc_ns,
         "conditions": [asdict(one) for one in handover.conditions],
-        "episodes": [episode_document(one) for one in handover.episodes],
+        "events": [series_document(one) for one in handover.events],
     }
     return json.dumps(document).encode()
 
@@ -40,7 +40,7 @@ def read_handover(content: bytes) -> Handover:
         return Handover(
             made_utc_ns=int(document["made_utc_ns"]),
             conditions=tuple(Condition(**row) for row in document["conditions"]),
-            episodes=tuple(map(parse_episode, document["episodes"])),
+            events=tuple(map(parse_series, document["events"])),
         )
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"it is no report: {error}") from error

@@ -1,7 +1,7 @@
 """What has not been told yet, and what was to be told last: a folder beside the segments.
 
     .kubernetes/last.json          the last handover of the recorder
-    .kubernetes/events/ID.json     an episode that waits, with the pods that it hit
+    .kubernetes/events/ID.json     a series that waits, with the pods that it hit
 
 Only the reporting child writes here, so that no disk can hold up the recorder.
 """
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
+from necroscope.kubernetes.event_series import EventSeries, parse_series, series_document
 from necroscope.kubernetes.handover import Handover, read_handover, write_handover
 from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.sources.plain_files import read_plain
@@ -24,15 +24,15 @@ from necroscope.store.trusted_folder import make_trusted
 
 FOLDER = ".kubernetes"
 MAX_BYTES = 4 << 20
-MOST_WAITING = 100  # episodes; the API server forgets events after an hour anyway
+MOST_WAITING = 100  # events; the API server forgets events after an hour anyway
 OLDEST_NS = 24 * 3600 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An episode to be told, and the pods that were there when it was new."""
+    """A series to be told, and the pods that were there when it was new."""
 
-    episode: Episode
+    series: EventSeries
     pods: tuple[NodePod, ...]
 
 
@@ -60,32 +60,32 @@ class KeptReports:
             return None
 
     def waiting(self) -> list[Waiting]:
-        """The episodes that wait, the oldest first."""
+        """The events that wait, the oldest first."""
         try:
             paths = sorted(self._events.glob("*.json"))
         except OSError:
             return []
         found = [one for path in paths if not path.name.startswith(".") and (one := _read(path))]
-        return sorted(found, key=lambda one: one.episode.first_utc_ns)
+        return sorted(found, key=lambda one: one.series.first_utc_ns)
 
     def put(self, waiting: Waiting) -> None:
-        """Keep an episode, or what became of it."""
-        row = {"episode": episode_document(waiting.episode), "pods": [asdict(pod) for pod in waiting.pods]}
-        write_durably(self._path(waiting.episode), json.dumps(row).encode())
+        """Keep a series, or what became of it."""
+        row = {"series": series_document(waiting.series), "pods": [asdict(pod) for pod in waiting.pods]}
+        write_durably(self._path(waiting.series), json.dumps(row).encode())
 
     def remove(self, waiting: Waiting) -> None:
-        """Forget an episode."""
-        self._path(waiting.episode).unlink(missing_ok=True)
+        """Forget a series."""
+        self._path(waiting.series).unlink(missing_ok=True)
 
-    def _path(self, episode: Episode) -> Path:
-        return self._events / f"{episode.id.replace('/', '-')}.json"
+    def _path(self, series: EventSeries) -> Path:
+        return self._events / f"{series.id.replace('/', '-')}.json"
 
 
 def _read(path: Path) -> Waiting | None:
     try:
         row: Any = json.loads(read_plain(path, MAX_BYTES))
         pods = tuple(NodePod(**pod) for pod in row["pods"])
-        return Waiting(parse_episode(row["episode"]), pods)
+        return Waiting(parse_series(row["series"]), pods)
     except OSError:  # it may be read the next time
         return None
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -97,5 +97,5 @@ def _read(path: Path) -> Waiting | None:
 def too_many(waiting: Sequence[Waiting], now_ns: int) -> list[Waiting]:
     """Those that are given up: the oldest beyond the limit, and all that nobody wants to know any more."""
     beyond = list(waiting[: max(len(waiting) - MOST_WAITING, 0)])
-    old = [one for one in waiting if now_ns - one.episode.last_utc_ns > OLDEST_NS]
+    old = [one for one in waiting if now_ns - one.series.last_utc_ns > OLDEST_NS]
     return list(dict.fromkeys([*beyond, *old]))

@@ -44,8 +44,8 @@ class Reported:
 
     conditions: int = 0  # set
     events: int = 0  # created or counted up
-    waiting: int = 0  # episodes that are kept for later
-    dropped: int = 0  # episodes given up: too many, too old, or about something that is gone
+    waiting: int = 0  # events that are kept for later
+    dropped: int = 0  # events given up: too many, too old, or about something that is gone
     error: NecroscopeError | None = None  # why not all was told
     problems: list[str] = field(default_factory=list)  # what cannot be kept or found here, or is not taken
     is_kept: bool = True  # whether what waits is on disk
@@ -78,7 +78,7 @@ class Report:
                 document = self._read_node(server)
                 self._tell_conditions(server, handover.conditions, document, now_ns)
                 for one in waiting:
-                    self._tell_episode(server, one, node_uid(document))
+                    self._tell_series(server, one, node_uid(document))
         except NecroscopeError as error:
             self.reported.error = self.reported.error or error
         return self.reported
@@ -101,12 +101,12 @@ class Report:
         """Return what is new and what waits already; the pods are those of now, or of when it was new."""
         self._keep(self._kept.prepare)
         kept = self._kept.waiting()
-        known = {one.episode.id: one for one in kept}
-        pods = self._pods(host) if any(one.tells_pods for one in handover.episodes) else ()
-        for episode in handover.episodes:
-            before = known.get(episode.id)
-            known[episode.id] = Waiting(episode, _together(before.pods if before else (), pods))
-        waiting = sorted(known.values(), key=lambda one: one.episode.first_utc_ns)
+        known = {one.series.id: one for one in kept}
+        pods = self._pods(host) if any(one.tells_pods for one in handover.events) else ()
+        for series in handover.events:
+            before = known.get(series.id)
+            known[series.id] = Waiting(series, _together(before.pods if before else (), pods))
+        waiting = sorted(known.values(), key=lambda one: one.series.first_utc_ns)
         for one in too_many(waiting, now_ns):
             self._give_up(one)
             waiting.remove(one)
@@ -147,9 +147,9 @@ class Report:
             except ReportRefusedError as error:  # events have rights of their own
                 self.reported.error = error
 
-    def _tell_episode(self, server: ApiServer, waiting: Waiting, uid: str) -> None:
+    def _tell_series(self, server: ApiServer, waiting: Waiting, uid: str) -> None:
         is_told = is_put_off = False
-        for subject in subjects_of(self._node, uid, waiting.episode, waiting.pods):
+        for subject in subjects_of(self._node, uid, waiting.series, waiting.pods):
             reply = self._tell_unless_failing(server, subject, waiting)
             if reply is None:
                 is_put_off = True
@@ -191,16 +191,16 @@ class Report:
 
     def _tell_event(self, server: ApiServer, subject: Subject, waiting: Waiting) -> Reply:
         """Create it, or count it up where it is there: the likelier of both first."""
-        name = event_name(subject, waiting.episode)
-        document = event_document(self._node, subject, waiting.episode)
+        name = event_name(subject, waiting.series)
+        document = event_document(self._node, subject, waiting.series)
 
         def create() -> Reply:
             return server.ask("POST", events_path(subject), document)
 
         def change() -> Reply:
-            return server.ask("PATCH", events_path(subject, name), event_change(waiting.episode), STRATEGIC)
+            return server.ask("PATCH", events_path(subject, name), event_change(waiting.series), STRATEGIC)
 
-        first, second = (create, change) if waiting.episode.count == 1 else (change, create)
+        first, second = (create, change) if waiting.series.count == 1 else (change, create)
         reply = self._patience.ask(first)
         return self._patience.ask(second) if reply.status in (404, 409) else reply
 

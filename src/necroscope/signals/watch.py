@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from necroscope.model.event import Event
 from necroscope.signals.cgroup_leaks import CgroupLeaks
+from necroscope.signals.episodes import Episodes
 from necroscope.signals.kernel_log_events import KnownNics, match_lines
 from necroscope.signals.saturated_cores import SaturatedCores
 from necroscope.signals.thresholds import Thresholds
@@ -15,7 +16,6 @@ from necroscope.sources.kernel_log import KERNEL_LOG, LogLine
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 from necroscope.store.segment import Moment
 
-SAME_STALL_NS = 10_000_000_000  # a line and a count this close together tell of one stall
 MOST_LINES = 5000  # a moment, of the kernel and of programs each: who logs without end must not keep us busy
 
 
@@ -31,7 +31,7 @@ class Watch:
         self._number = 0
         self._nics = KnownNics()
         self._begin_ns: int | None = None
-        self._reset_ns: dict[str, int] = {}  # by device
+        self._resets = Episodes(thresholds)  # that lines of the kernel log report
         self._timeouts: dict[tuple[str, int], int] = {}  # by device and queue
         self._unit_restarts = UnitRestarts()
 
@@ -62,7 +62,7 @@ class Watch:
             self._nics.learn_line(event)
             named = self._nics.named(event)
             if named.kind == "nic-reset" and not named.device_driver:
-                self._reset_ns[named.device] = named.time_ns
+                self._resets.feed(named)
             yield named
 
     def _silent_stalls(self, moment: Moment) -> Iterator[Event]:
@@ -70,19 +70,21 @@ class Watch:
         for row in moment.value(NIC_TIMEOUTS) or ():
             before = self._timeouts.get((row.device, row.queue))
             self._timeouts[row.device, row.queue] = row.timeouts
-            told = moment.time_ns - self._reset_ns.get(row.device, -SAME_STALL_NS) < SAME_STALL_NS
-            if before is not None and row.timeouts > before and not told:
-                yield Event(
-                    kind="nic-reset",
-                    time_ns=moment.time_ns,
-                    rule="tx-timeout-count",
-                    text=f"{row.device} tx queue {row.queue}: {row.timeouts - before} transmit timeouts"
-                    f" counted, and no line in the kernel log",
-                    phase="stall",
-                    device=row.device,
-                    driver=row.driver,
-                    queue=row.queue,
-                )
+            if before is None or row.timeouts <= before:
+                continue
+            event = Event(
+                kind="nic-reset",
+                time_ns=moment.time_ns,
+                rule="tx-timeout-count",
+                text=f"{row.device} tx queue {row.queue}: {row.timeouts - before} transmit timeouts"
+                f" counted, and no line in the kernel log",
+                phase="stall",
+                device=row.device,
+                driver=row.driver,
+                queue=row.queue,
+            )
+            if not self._resets.current(event):
+                yield event
 
     def _restarts(self, moment: Moment) -> Iterator[Event]:
         for restarts in self._unit_restarts.feed(moment):

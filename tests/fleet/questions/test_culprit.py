@@ -109,7 +109,7 @@ def test_events_of_an_episode_are_one_and_the_newest_of_each_host_come_first(tmp
             seconds=range(SECONDS),
             events=[
                 event_of("nic-reset", second + place / 10, device=f"eth{place}")
-                for second in (20, 21, 50)
+                for second in (20, 21, 30)
                 for place in (0, 1)
             ],
         )

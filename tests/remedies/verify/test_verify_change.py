@@ -323,7 +323,7 @@ def resets(*seconds: float, **more: Any) -> list[Event]:
 def test_lines_of_one_reset_are_one_and_days_are_looked_at(tmp_path: Path) -> None:
     quiet: Callable[[int], dict[Any, Any]] = lambda _: {MEMORY_CGROUPS: zombies(0)}  # noqa: E731
     hour = 3600
-    events = resets(100, 105, 130, 5 * hour, 5 * hour + 2, 9 * hour)
+    events = resets(100, 105, 115, 5 * hour, 5 * hour + 2, 9 * hour)
     record(tmp_path, range(0, 10 * hour, 600), quiet, events=events)
     record(tmp_path, range(10 * hour, 20 * hour, 600), quiet)
     said = verify(tmp_path, [Goal("nic-resets", "")], fixed=10 * hour)

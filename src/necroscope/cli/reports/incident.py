@@ -67,7 +67,7 @@ def gather(arguments: argparse.Namespace) -> Incident:
     events = read_events_of(chosen)
     # Around what is no symptom itself, such as a mark, the gravest that is there is explained.
     around = arguments.around if arguments.around and arguments.around.kind in EXPLAINED else None
-    symptoms = wanted_symptoms(around, events)
+    symptoms = wanted_symptoms(around, events, thresholds)
     known, unread = _known_fixes(arguments.store)
     inside = [fix for fix in known if fix.plan.host == chosen.host and _is_in(fix, chosen)]
     fixes = (named,) if named else tuple(inside)

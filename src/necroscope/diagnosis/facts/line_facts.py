@@ -15,7 +15,7 @@ from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom, lines_of_stall
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence
-from necroscope.signals.kernel_log_events import kernel_log_rules
+from necroscope.signals.reset_reason import napi_waited, stated_cause
 
 LOG = "kernel log"
 
@@ -25,7 +25,7 @@ def line_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, F
     event = symptom.event
     rule = f"{event.rule} (written by a program)" if event.from_user_space else event.rule
     line = Evidence(rule, event.text, "line", LOG)
-    cause = next((rule.cause for rule in kernel_log_rules() if rule.id == event.rule), "")
+    cause = stated_cause(event)
     return {
         "nic-stalled": Fact(event.kind == "nic-reset", (line, *_others(scene, symptom))),
         "line-is-kernels": Fact(not (event.from_user_space or event.device_driver), tuple(_foreign(event))),
@@ -40,15 +40,13 @@ def line_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, F
 
 def _scheduled(scene: Scene, symptom: Symptom) -> bool | None:
     """Whether the line says that NAPI had been waiting for long."""
-    event = symptom.event
-    if event.napi_scheduled is None:
-        return None if event.kind == "nic-reset" else False
-    return event.napi_scheduled and (event.stall_seconds or 0.0) >= scene.limit("nic-reset.starved_seconds")
+    waited = napi_waited(symptom.event, scene.limit("nic-reset.starved_seconds"))
+    return False if waited is None and symptom.kind != "nic-reset" else waited
 
 
 def _others(scene: Scene, symptom: Symptom) -> Iterator[Evidence]:
     """How many lines are about the same stall, of which this one is explained."""
-    number = lines_of_stall(scene.events, symptom.event)
+    number = lines_of_stall(scene.events, symptom.event, scene.thresholds)
     if number > 1:
         yield Evidence("lines about this stall, of which this tells most", number, "lines", LOG)
 

@@ -39,8 +39,8 @@ def ask_culprit(  # noqa: PLR0913, PLR0917 - what was asked, and of whom
 ) -> CommonCulprits:
     """The suspects that many hosts have in common, the most common first."""
     wish = wish or CulpritWish()
-    chosen = choose_events(tables, engine, kinds, (begin_us, end_us), wish.most)
     thresholds = load_thresholds(None) if wish.thresholds is None else wish.thresholds
+    chosen = choose_events(tables, engine, kinds, (begin_us, end_us), wish.most, thresholds)
     work = partial(compare_event, Comparing(place.address, wish.window_seconds, dict(thresholds)))
     done = list(engine.map(work, chosen.chosen))
     return conclude_culprits(chosen, done, kinds, (begin_us, end_us))

@@ -9,19 +9,16 @@ from typing import Any
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.episodes import BY_DEVICE, GAP_US
+from necroscope.fleet.episodes import gather_episodes
 from necroscope.fleet.questions.culprit_work import EventToCompare, ShippedSegment
 from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.common_culprit import NotCompared
+from necroscope.signals.thresholds import Thresholds
 
 # Quiet seconds are taken from before the event, 120 of them, and from after it where there are too few.
 BEFORE_US, AFTER_US = 300 * 10**6, 180 * 10**6
 COUNT = (("rows", "sum", "count(*)"),)
-EVENT_KEYS = (
-    *("host", "kind", "device", "time_us", "id", "boot_id", "time_ns", "core", "seconds"),
-    "phase",
-)
 FILE_KEYS = ("host", "boot_id", "segment", "begin_us", "end_us", "name", "bytes", "sha256")
 NOT_SHIPPED = "its host has not shipped the samples: necroscope fleet request asks for them"
 
@@ -36,11 +33,16 @@ class ChosenEvents:
     not_compared: tuple[NotCompared, ...]
 
 
-def choose_events(
-    tables: FleetTables, engine: Engine, kinds: Sequence[str], span_us: tuple[int, int], most: int
+def choose_events(  # noqa: PLR0913, PLR0917 - what was asked, and of whom
+    tables: FleetTables,
+    engine: Engine,
+    kinds: Sequence[str],
+    span_us: tuple[int, int],
+    most: int,
+    thresholds: Thresholds,
 ) -> ChosenEvents:
     """At most so many events with samples: of every host the newest, then of every host the one before it."""
-    first = _first_of_episodes(_gather_events(tables, engine, kinds, span_us))
+    first = _first_of_episodes(tables, engine, kinds, span_us, thresholds)
     files = _gather_files(tables, engine, first, span_us)
     ready = [
         replace(event, segments=_around(event, files.get((event.host, event.boot_id), ()))) for event in first
@@ -53,26 +55,18 @@ def choose_events(
     return ChosenEvents(len(first), tuple(chosen), len(with_samples) - len(chosen), missing)
 
 
-def _gather_events(
-    tables: FleetTables, engine: Engine, kinds: Sequence[str], span_us: tuple[int, int]
-) -> list[dict[str, Any]]:
-    where = f"kind IN ({_list(kinds)}) AND coalesce(phase, '') <> 'done'"
-    return _rows(tables, engine, Gathering("events", EVENT_KEYS, COUNT, "time_us", where), span_us)
-
-
-def _first_of_episodes(rows: Iterable[dict[str, Any]]) -> list[EventToCompare]:
-    """The first event of each episode, in the order of hosts and time: later ones are its consequences."""
-
-    def series(row: dict[str, Any]) -> tuple[str, str, str]:
-        return row["host"], row["kind"], (row["device"] or "") if row["kind"] in BY_DEVICE else ""
-
-    first: list[EventToCompare] = []
-    last: dict[tuple[str, str, str], int] = {}
-    for row in sorted(rows, key=lambda row: (*series(row), row["time_us"], row["id"])):
-        if row["time_us"] - last.get(series(row), -GAP_US - 1) > GAP_US:
-            names = ("host", "boot_id", "id", "kind", "time_us", "time_ns", "core", "seconds")
-            first.append(EventToCompare(*(row[name] for name in names)))
-        last[series(row)] = row["time_us"]
+def _first_of_episodes(
+    tables: FleetTables,
+    engine: Engine,
+    kinds: Sequence[str],
+    span_us: tuple[int, int],
+    thresholds: Thresholds,
+) -> list[EventToCompare]:
+    """Return the first events of episodes, by host and time: later ones are consequences."""
+    columns = ("id", "boot_id", "time_ns", "core", "seconds")
+    rows = gather_episodes(tables, engine, kinds, span_us, thresholds, columns).to_pylist()
+    names = ("host", "boot_id", "id", "kind", "time_us", "time_ns", "core", "seconds")
+    first = [EventToCompare(*(row[name] for name in names)) for row in rows]
     return sorted(first, key=lambda event: (event.host, event.time_us, event.id))
 
 

@@ -51,7 +51,9 @@ def ask_fixed(tables: FleetTables, engine: Engine, changes: Changes, sought: Sou
     """Compare the changed hosts with the others. CannotLookError: there is nothing to compare."""
     if not changes.changed:
         raise CannotLookError(f"no host was changed: {sought.what}", hint=changes.note)
-    slices = gather_slices(tables, engine, sought.kinds, changes, (sought.begin_us, sought.end_us))
+    slices = gather_slices(
+        tables, engine, sought.kinds, changes, (sought.begin_us, sought.end_us), sought.thresholds
+    )
     return conclude_fixed(slices, changes, sought)
 
 

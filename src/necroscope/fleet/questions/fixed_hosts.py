@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.episodes import gather_episodes
+from necroscope.fleet.episodes import gather_episodes, texts
 from necroscope.fleet.host_facts import UNKNOWN, gather_facts
 from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import FleetTables
+from necroscope.signals.thresholds import Thresholds
 
 MOST_MARKS = 24
 Times = NDArray[np.int64]
@@ -123,8 +124,13 @@ def _spells(tables: FleetTables, engine: Engine, wanted: FactValue, begin_us: in
     return spells
 
 
-def gather_slices(
-    tables: FleetTables, engine: Engine, kinds: Sequence[str], changes: Changes, span: tuple[int, int]
+def gather_slices(  # noqa: PLR0913, PLR0917 - what was asked, and of whom
+    tables: FleetTables,
+    engine: Engine,
+    kinds: Sequence[str],
+    changes: Changes,
+    span: tuple[int, int],
+    thresholds: Thresholds,
 ) -> Slices:
     """Cut the range at the changes."""
     marks = _marks(changes)
@@ -140,12 +146,13 @@ def gather_slices(
     rows = engine.gather(tables, Gathering("segments", ("host",), columns), *span)
     names = tuple(map(str, rows.column("host").to_pylist()))
     recorded = np.stack([rows.column(name).to_numpy() for name, _, _ in columns], axis=1).astype(np.int64)
-    found = gather_episodes(tables, engine, kinds, *span)
+    found = gather_episodes(tables, engine, kinds, span, thresholds)
     place = {name: number for number, name in enumerate(names)}
-    host = np.array([place.get(name, UNKNOWN) for name in found.host], dtype=np.int64)
+    host = np.array([place.get(name, UNKNOWN) for name in texts(found, "host")], dtype=np.int64)
+    times = found.column("time_us").to_numpy().astype(np.int64)
     counts = np.zeros_like(recorded)
     known = host != UNKNOWN
-    np.add.at(counts, (host[known], np.searchsorted(marks, found.time_us[known], side="right")), 1)
+    np.add.at(counts, (host[known], np.searchsorted(marks, times[known], side="right")), 1)
     return Slices(names, marks, recorded, counts)
 
 

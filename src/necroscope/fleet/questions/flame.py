@@ -14,6 +14,7 @@ from necroscope.fleet.questions.flame_work import EventTrees, Looking, look_at_h
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.fleet_flame import FleetFlame
 from necroscope.profiles.window import Split
+from necroscope.signals.thresholds import load_thresholds
 
 MOST_NOT_MERGED = 100
 
@@ -38,7 +39,7 @@ def ask_flame(
 ) -> tuple[FleetFlame, CallTrees]:
     """What the graph was made of, and its stacks. A second of a host is in it once, whatever its events."""
     wish = wish or FlameWish()
-    chosen = choose_events(tables, engine, kinds, span_us, wish.most)
+    chosen = choose_events(tables, engine, kinds, span_us, wish.most, load_thresholds(None))
     looking = Looking(tables.address, wish.window_seconds, wish.split, wish.is_every_core, wish.idle)
     hosts = _by_host(chosen.chosen)
     if hosts:

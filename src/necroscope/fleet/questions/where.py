@@ -46,7 +46,9 @@ def ask_where(tables: FleetTables, engine: Engine, kinds: Sequence[str], begin_u
 
 def seek_where(tables: FleetTables, engine: Engine, sought: Sought) -> Where:
     """The same with other thresholds, or by some facts only."""
-    cells = gather_cells(tables, engine, sought.kinds, (sought.begin_us, sought.end_us), sought.by)
+    cells = gather_cells(
+        tables, engine, sought.kinds, (sought.begin_us, sought.end_us), sought.thresholds, sought.by
+    )
     return conclude_where(cells, sought)
 
 

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.episodes import gather_episodes
+from necroscope.fleet.episodes import gather_episodes, texts
 from necroscope.fleet.host_facts import UNKNOWN, FactColumn, HostFacts, gather_facts
 from necroscope.fleet.statistics.graded_hosts import exposure_strata, grades
 from necroscope.fleet.statistics.rate_ratios import Side
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.concentration import Exposed
+from necroscope.signals.thresholds import Thresholds
 
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -104,11 +104,12 @@ def _sums(place: NDArray[np.int_], amounts: Whole, count: int) -> Whole:
     return sums
 
 
-def gather_cells(
+def gather_cells(  # noqa: PLR0913, PLR0917 - what was asked, and of whom
     tables: FleetTables,
     engine: Engine,
     kinds: Sequence[str],
     span: tuple[int, int],
+    thresholds: Thresholds,
     facts: Sequence[str] = (),
 ) -> Cells:
     """The cells of a range of time."""
@@ -117,13 +118,13 @@ def gather_cells(
         Gathering("segments", ("host", "facts"), (("recorded_us", "sum", "sum(recorded_us)"),)),
         *span,
     )
-    episodes = gather_episodes(tables, engine, kinds, *span)
+    episodes = gather_episodes(tables, engine, kinds, span, thresholds)
     host_facts = gather_facts(tables, engine, facts)
     return make_cells(
-        _texts(spells, "host"),
-        _texts(spells, "facts"),
+        texts(spells, "host"),
+        texts(spells, "facts"),
         spells.column("recorded_us").to_numpy().astype(np.int64),
-        (episodes.host, episodes.facts),
+        (texts(episodes, "host"), texts(episodes, "facts")),
         host_facts,
     )
 
@@ -156,9 +157,3 @@ def make_cells(
 
 def _codes(column: FactColumn, places: NDArray[np.int64]) -> Whole:
     return np.where(places == UNKNOWN, UNKNOWN, column.codes[places]).astype(np.int64)
-
-
-def _texts(rows: pa.Table, name: str) -> NDArray[np.object_]:
-    column = rows.column(name).cast(pa.string()).fill_null("")
-    texts: NDArray[np.object_] = column.to_numpy(zero_copy_only=False).astype(object)
-    return texts

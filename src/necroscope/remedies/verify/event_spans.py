@@ -6,51 +6,44 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from necroscope.model.event import Event
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import Window, pieces_of, recorded_parts
 from necroscope.signals.core_states import MISSING
 from necroscope.signals.cpu_saturation import SaturationRule
-from necroscope.signals.kernel_log_events import kernel_log_rules
+from necroscope.signals.episodes import over_stored
 from necroscope.signals.saturated_seconds import kernel_seconds, runs_in
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.store import Damage, StoredSegment
-from necroscope.store.stored_events import StoredEvent, events_between
+from necroscope.store.stored_events import events_between
 
-SAME_RESET_NS = 60 * SECOND_NS  # a stall, the reset and its failures are one
 LONGEST_NS = 6 * 3600 * SECOND_NS  # at once: letters of 96 cores are then 2 MB
 COUNTED_SECONDS = 60  # a span of recorded time in which events are counted
 
 
 def reset_spans(
-    segments: Sequence[StoredSegment], window: Window, device: str, damaged: list[Damage]
+    segments: Sequence[StoredSegment],
+    window: Window,
+    device: str,
+    thresholds: Thresholds,
+    damaged: list[Damage],
 ) -> Spans:
-    """Resets of network devices, those within a minute on one device taken as one; planned ones left out.
+    """Return the reset episodes of network devices, without planned ones.
 
-    The kernel log also tells of the time when nobody recorded; that is left out like any gap.
+    The kernel log also reports the time when nobody recorded; that is left out like any gap.
     """
     parts = recorded_parts(segments, window)
     if not parts:
         return Spans((), "nothing was recorded there")
-    found = events_between(segments, window.begin_ns, window.end_ns, damaged)
-    times = [at for at in _first_of_each(found, device) if any(part.holds(at) for part in parts)]
-    return Spans(tuple(span for part in parts for span in _minutes(part, times)))
-
-
-def _first_of_each(events: Sequence[StoredEvent], device: str) -> Iterator[int]:
-    planned = {rule.id for rule in kernel_log_rules() if rule.cause == "planned"}
-    last_ns: dict[str, int] = {}
-    for stored in events:
-        event: Event = stored.event
-        if event.kind != "nic-reset" or event.phase == "done" or event.rule in planned:
-            continue
-        name = event.device or event.bus
-        if device and name != device:
-            continue
-        before_ns, last_ns[name] = last_ns.get(name), stored.utc_ns
-        if before_ns is None or stored.utc_ns - before_ns > SAME_RESET_NS:
-            yield stored.utc_ns
+    stored = events_between(segments, window.begin_ns, window.end_ns, damaged)
+    resets = [one for one in stored if one.event.kind == "nic-reset"]
+    times = [
+        first.utc_ns
+        for episode, first in over_stored(resets, thresholds)
+        if episode.reason != "planned" and device in ("", first.event.device or first.event.bus)
+    ]
+    recorded = [at for at in times if any(part.holds(at) for part in parts)]
+    return Spans(tuple(span for part in parts for span in _minutes(part, recorded)))
 
 
 def _minutes(part: Window, times: Sequence[int]) -> Iterator[Span]:

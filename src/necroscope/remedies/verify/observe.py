@@ -63,7 +63,9 @@ _OBSERVERS: dict[str, Callable[[Recording, Window, str], Spans]] = {
     quantities.SOFTIRQ_DELAY.id: lambda r, window, core: counter_spans(
         r.segments, window, SOFTIRQ_THREADS, delay_added(_core(core)), r.damaged
     ),
-    quantities.NIC_RESETS.id: lambda r, window, device: reset_spans(r.segments, window, device, r.damaged),
+    quantities.NIC_RESETS.id: lambda r, window, device: reset_spans(
+        r.segments, window, device, r.thresholds, r.damaged
+    ),
     quantities.THROTTLING.id: lambda r, window, cgroup: counter_spans(
         r.segments, window, THROTTLING, throttled_added(cgroup), r.damaged
     ),

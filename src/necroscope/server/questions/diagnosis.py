@@ -28,7 +28,7 @@ def ask_diagnosis(store: RecordedStore, span: Range) -> Explained:
     """What `necroscope diagnose` says of a range."""
     segments = store.recorded_in(span)
     damaged: list[Damage] = []
-    symptoms = symptoms_in(events_in(store, span, damaged))
+    symptoms = symptoms_in(events_in(store, span, damaged), load_thresholds(None))
     tried = (_explanation(store, segments, symptom, damaged) for symptom in symptoms[:MOST_TRIED])
     found = next((explanation for explanation in tried if explanation), None)
     if found:

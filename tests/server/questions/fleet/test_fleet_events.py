@@ -23,7 +23,7 @@ from tests.server.questions.fleet.known_fleet import (
 
 EVENTS = [
     reset("host-1", 0.5, core=3),
-    reset("host-1", 0.5 + 50 / 3600),
+    reset("host-1", 0.5 + 8 / 3600),
     reset("host-2", 3.2),
     reset("host-11", 1.5),
 ]

@@ -20,8 +20,8 @@ from tests.server.questions.fleet.known_fleet import BEGIN_US, HOURS, SPAN, at_u
 HOUR_US = 3600 * 10**6
 EVENTS = [
     reset("host-1", 0.5),
-    reset("host-1", 0.5 + 50 / 3600),  # of the same episode
-    reset("host-1", 0.5 + 100 / 3600),  # still: it follows the one before
+    reset("host-1", 0.5 + 8 / 3600),  # of the same episode
+    reset("host-1", 0.5 + 16 / 3600),  # still: it follows the one before
     reset("host-1", 0.5, device="eth1"),  # another device
     reset("host-1", 0.5 + 200 / 3600),  # later
     reset("host-3", 3.1),

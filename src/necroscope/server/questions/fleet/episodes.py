@@ -1,21 +1,18 @@
-"""When episodes began: events of one host and kind that follow each other closely are one."""
+"""The events that begin an episode."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from necroscope.fleet.episodes import first_events
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.questions.fleet.rows import all_rows, opened, see
+from necroscope.server.questions.fleet.rows import opened, see
+from necroscope.signals.thresholds import load_thresholds
 
-APART_US = 60 * 10**6
-QUERY = f"""
-SELECT host, facts, segment, id, kind, time_us, text, device, core FROM (
-    SELECT *, lag(time_us) OVER (
-        PARTITION BY host, kind, CASE WHEN kind = 'nic-reset' THEN device END ORDER BY time_us, id
-    ) AS before_us
-    FROM events WHERE list_contains(?, CAST(kind AS VARCHAR)) AND time_us >= ? AND time_us < ?
-) WHERE before_us IS NULL OR time_us - before_us > {APART_US} ORDER BY time_us, host, id
+QUERY = """
+SELECT host, facts, segment, id, kind, time_us, text, device, bus, phase, core FROM events
+WHERE list_contains(?, CAST(kind AS VARCHAR)) AND time_us >= ? AND time_us < ? ORDER BY time_us, id
 """
 
 
@@ -35,11 +32,13 @@ class Episode:
 
 
 def read_episodes(tables: FleetTables, span: FleetSpan) -> list[Episode]:
-    """The episodes of a range, the oldest first."""
+    """Return the first events of the episodes of a range, the oldest first."""
+    parameters = [list(span.kinds), span.begin_us, span.end_us]
     with opened() as connection:
         see(connection, tables, ("events",), span.begin_us, span.end_us)
-        rows = all_rows(connection, QUERY, (list(span.kinds), span.begin_us, span.end_us))
-    return [
-        Episode(host, facts or "", segment, id, kind, time_us, text or "", device or "", core)
-        for host, facts, segment, id, kind, time_us, text, device, core in rows
+        rows = connection.sql(QUERY, params=parameters).to_arrow_table()
+    first = first_events(rows, load_thresholds(None)).drop_columns(["bus", "phase"]).to_pylist()
+    found = [
+        Episode(**{**row, **{name: row[name] or "" for name in ("facts", "text", "device")}}) for row in first
     ]
+    return sorted(found, key=lambda one: (one.time_us, one.host, one.id))

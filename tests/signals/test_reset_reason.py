@@ -7,9 +7,9 @@ from importlib.resources import files
 
 import pytest
 
-from necroscope.exporter.reset_reason import REASONS, reset_reason, stronger
 from necroscope.model.event import Event
 from necroscope.signals.kernel_log_events import match_line
+from necroscope.signals.reset_reason import REASONS, reset_reason, stronger
 from necroscope.sources.kernel_log import LogLine
 
 TABLES = tomllib.loads(files("necroscope.signals").joinpath("rules/kernel_log.toml").read_text())

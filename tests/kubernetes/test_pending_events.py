@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from necroscope.kubernetes.cluster_events import Subject, event_document, event_name, subjects_of
-from necroscope.kubernetes.episode import Episode, episode_document, parse_episode
-from necroscope.kubernetes.episodes import MOST_PER_HOUR, Episodes
 from necroscope.kubernetes.event_rules import event_rules, events_not_told
+from necroscope.kubernetes.event_series import EventSeries, parse_series, series_document
+from necroscope.kubernetes.pending_events import MOST_PER_HOUR, PendingEvents
 from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.signals.episodes import Episodes
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from tests.stored import moment_of
 
@@ -38,12 +40,16 @@ def later(event: Event, seconds: float, **fields: object) -> Event:
     return replace(event, time_ns=time_ns, sequence=event.sequence + 1, **fields)  # type: ignore[arg-type]
 
 
-def take(episodes: Episodes, *events: Event, seconds: float = 0) -> None:
-    episodes.take(events, OFFSET_NS, int(seconds * 1e9))
+def pending_events() -> PendingEvents:
+    return PendingEvents(Episodes(load_thresholds(None)))
 
 
-def due(episodes: Episodes, seconds: float = 0) -> list[Episode]:
-    return episodes.due(int(seconds * 1e9))
+def take(pending: PendingEvents, *events: Event, seconds: float = 0) -> None:
+    pending.take(events, OFFSET_NS, int(seconds * 1e9))
+
+
+def due(pending: PendingEvents, seconds: float = 0) -> list[EventSeries]:
+    return pending.due(int(seconds * 1e9))
 
 
 def test_every_kind_is_told_or_says_why_not() -> None:
@@ -51,18 +57,17 @@ def test_every_kind_is_told_or_says_why_not() -> None:
     assert not event_rules().keys() & events_not_told().keys()
     manual = (ROOT / "docs/conditions.md").read_text()
     for kind, rule in event_rules().items():
-        assert rule.same_by in Event.__dataclass_fields__
         assert re.fullmatch(r"(?:[A-Z]+[a-z]*)+", rule.reason)
         assert f"| `{rule.reason}` | `{kind}` |" in manual
 
 
 def test_the_lines_of_one_reset_are_one_event() -> None:
-    episodes = Episodes(4)
-    take(episodes, STALL)
-    take(episodes, later(STALL, 0.1, rule="ena-reset", phase="reset", queue=None, stall_seconds=None))
-    take(episodes, later(STALL, 0.9, phase="done", queue=None))
-    (one,) = due(episodes, 1)
-    assert one == Episode(
+    pending = pending_events()
+    take(pending, STALL)
+    take(pending, later(STALL, 0.1, rule="ena-reset", phase="reset", queue=None, stall_seconds=None))
+    take(pending, later(STALL, 0.9, phase="done", queue=None))
+    (one,) = due(pending, 1)
+    assert one == EventSeries(
         id=ID,
         reason="NICReset",
         message=f"eth0 (ena) queue 5 stalled and was reset; 5.2 s without progress; back after 0.9 s: "
@@ -72,47 +77,47 @@ def test_the_lines_of_one_reset_are_one_event() -> None:
         count=1,
         tells_pods=True,
     )
-    assert due(episodes, 100) == [], "told once"
+    assert due(pending, 100) == [], "told once"
 
 
 def test_a_reset_that_comes_again_is_counted_up_and_told_a_minute_later() -> None:
-    episodes = Episodes(4)
-    take(episodes, STALL)
-    assert [one.count for one in due(episodes)] == [1]
-    take(episodes, later(STALL, 30), seconds=30)
-    assert due(episodes, 30) == []
-    (again,) = due(episodes, 61)
+    pending = pending_events()
+    take(pending, STALL)
+    assert [one.count for one in due(pending)] == [1]
+    take(pending, later(STALL, 30), seconds=30)
+    assert due(pending, 30) == []
+    (again,) = due(pending, 61)
     assert (again.id, again.count, again.last_utc_ns) == (ID, 2, OFFSET_NS + 30 * SECOND_NS)
-    take(episodes, later(STALL, 3000), seconds=3000)
-    (other,) = due(episodes, 3000)
+    take(pending, later(STALL, 3000), seconds=3000)
+    (other,) = due(pending, 3000)
     assert other.id != ID
-    assert other.count == 1, "after ten quiet minutes it is another episode"
+    assert other.count == 1, "after ten quiet minutes it is another series"
 
 
-def test_two_devices_are_two_episodes() -> None:
-    episodes = Episodes(4)
-    take(episodes, STALL, later(STALL, 0, device="eth1"))
-    assert len(due(episodes)) == 2
+def test_two_devices_are_two_series() -> None:
+    pending = pending_events()
+    take(pending, STALL, later(STALL, 0, device="eth1"))
+    assert len(due(pending)) == 2
 
 
 def test_what_is_not_told() -> None:
-    episodes = Episodes(4)
-    take(episodes, replace(STALL, phase="done"))
-    take(episodes, Event("core-saturated", 0, "cores", "core 3 was full", core=3, seconds=9))
-    take(episodes, STALL, seconds=7200)  # an hour ago, the API server has forgotten it
-    assert due(episodes) == []
-    assert set(episodes.last_ids) == {"nic-reset", "core-saturated"}
+    pending = pending_events()
+    take(pending, replace(STALL, phase="done"))
+    take(pending, Event("core-saturated", 0, "cores", "core 3 was full", core=3, seconds=9))
+    take(pending, STALL, seconds=7200)  # an hour ago, the API server has forgotten it
+    assert due(pending) == []
+    assert set(pending.last_ids) == {"nic-reset", "core-saturated"}
 
 
 def test_the_core_behind_it() -> None:
-    episodes = Episodes(4)
+    pending = pending_events()
     queue = NicQueue("eth0", "ena", "0000:00:05.0", 5, "both", 40, "eth0-Tx-Rx-5", (37,), ())
-    episodes.queue_cpus.feed(moment_of(0, {NIC_QUEUES: (queue,)}))
+    pending.queue_cpus.feed(moment_of(0, {NIC_QUEUES: (queue,)}))
     full = Event(
         "core-saturated", -8 * SECOND_NS, "cores", "core 37 was 98% in the kernel for 8 s", core=37, seconds=8
     )
-    take(episodes, full, later(STALL, 0, napi_scheduled=True))
-    (one,) = due(episodes)
+    take(pending, full, later(STALL, 0, napi_scheduled=True))
+    (one,) = due(pending)
     assert (
         "; the core did not run the queue's NAPI; core 37 behind it; core 37 was 98% in the kernel"
         in one.message
@@ -120,58 +125,58 @@ def test_the_core_behind_it() -> None:
 
 
 def test_a_lockup_is_told_in_the_kernels_words() -> None:
-    episodes = Episodes(4)
+    pending = pending_events()
     line = "watchdog: BUG: soft lockup - CPU#3 stuck for 26s!"
-    take(episodes, Event("soft-lockup", 0, "soft-lockup", line, core=3, from_user_space=True))
-    (one,) = due(episodes)
+    take(pending, Event("soft-lockup", 0, "soft-lockup", line, core=3, from_user_space=True))
+    (one,) = due(pending)
     assert one.message.startswith(f"{line} (written by a program): necroscope flame --around soft-lockup-")
     assert (one.reason, one.tells_pods) == ("SoftLockup", False)
 
 
 def test_a_node_that_goes_mad_tells_only_so_much() -> None:
-    episodes = Episodes(4)
-    take(episodes, *(later(STALL, 0, device=f"eth{number}") for number in range(100)))
-    assert len(due(episodes)) == MOST_PER_HOUR
-    assert episodes.dropped == 100 - MOST_PER_HOUR
+    pending = pending_events()
+    take(pending, *(later(STALL, 0, device=f"eth{number}") for number in range(100)))
+    assert len(due(pending)) == MOST_PER_HOUR
+    assert pending.dropped == 100 - MOST_PER_HOUR
 
 
-def test_an_episode_beyond_the_limit_is_dropped_once_however_many_lines_it_has() -> None:
-    episodes = Episodes(4)
-    take(episodes, *(later(STALL, 0, device=f"eth{number}") for number in range(MOST_PER_HOUR)))
+def test_a_series_beyond_the_limit_is_dropped_once_however_many_lines_it_has() -> None:
+    pending = pending_events()
+    take(pending, *(later(STALL, 0, device=f"eth{number}") for number in range(MOST_PER_HOUR)))
     for seconds in range(0, 300, 5):
-        take(episodes, later(STALL, seconds, device="mad"), seconds=seconds)
-    assert episodes.dropped == 1
+        take(pending, later(STALL, seconds, device="mad"), seconds=seconds)
+    assert pending.dropped == 1
 
 
-def test_a_queue_that_stalls_every_5_seconds_is_counted_on() -> None:
-    episodes = Episodes(4)
+def test_a_queue_that_stalls_every_5_seconds_is_one_episode_that_goes_on() -> None:
+    pending = pending_events()
     for seconds in range(0, 61, 5):
-        take(episodes, later(STALL, seconds), seconds=seconds)
-    (one,) = due(episodes, 61)
-    assert one.count == 5, "lines within 10 s of the first are of one stall"
+        take(pending, later(STALL, seconds), seconds=seconds)
+    (one,) = due(pending, 61)
+    assert (one.count, one.last_utc_ns) == (1, OFFSET_NS + 60 * SECOND_NS)
 
 
 def test_a_wall_clock_that_was_years_ahead_holds_nothing_up() -> None:
-    episodes = Episodes(4)
+    pending = pending_events()
     ahead_ns = OFFSET_NS + 10 * 365 * 86400 * SECOND_NS
     first = [later(STALL, 0, device=f"eth{number}") for number in range(MOST_PER_HOUR)]
-    episodes.take(first, ahead_ns, 0)
-    assert len(due(episodes)) == MOST_PER_HOUR
-    take(episodes, later(first[0], 70), seconds=70)  # the clock was set right meanwhile
-    (again,) = due(episodes, 70)
+    pending.take(first, ahead_ns, 0)
+    assert len(due(pending)) == MOST_PER_HOUR
+    take(pending, later(first[0], 70), seconds=70)  # the clock was set right meanwhile
+    (again,) = due(pending, 70)
     assert (again.count, again.last_utc_ns) == (2, again.first_utc_ns), "never before it began"
-    take(episodes, later(STALL, 7200), seconds=7200)
-    (other,) = due(episodes, 7200)
-    assert (other.first_utc_ns, episodes.dropped) == (OFFSET_NS + 7200 * SECOND_NS, 0)
+    take(pending, later(STALL, 7200), seconds=7200)
+    (other,) = due(pending, 7200)
+    assert (other.first_utc_ns, pending.dropped) == (OFFSET_NS + 7200 * SECOND_NS, 0)
 
 
 def test_an_event_is_about_the_node_and_its_ray_pods() -> None:
-    episodes = Episodes(4)
-    take(episodes, STALL)
-    (episode,) = due(episodes)
+    pending = pending_events()
+    take(pending, STALL)
+    (series,) = due(pending)
     pod = NodePod("team-a", "ray-worker-0", "0f1e2d3c-0000-4000-8000-000000000001")
-    node, ray = subjects_of("node-a", "uid-of-node", episode, [pod])
-    document = event_document("node-a", ray, episode)
+    node, ray = subjects_of("node-a", "uid-of-node", series, [pod])
+    document = event_document("node-a", ray, series)
     assert document["metadata"] == {
         "name": "ray-worker-0.nic-reset-20260415t100211.250z-1208",
         "namespace": "team-a",
@@ -185,19 +190,19 @@ def test_an_event_is_about_the_node_and_its_ray_pods() -> None:
     }
     assert (document["type"], document["count"]) == ("Warning", 1)
     assert document["reportingComponent"] == document["source"]["component"] == "necroscope.dev/recorder"
-    assert event_document("node-a", node, episode)["metadata"]["namespace"] == "default"
-    assert subjects_of("node-a", "", replace(episode, tells_pods=False), [pod]) == [
+    assert event_document("node-a", node, series)["metadata"]["namespace"] == "default"
+    assert subjects_of("node-a", "", replace(series, tells_pods=False), [pod]) == [
         Subject("Node", "node-a", "")
     ]
 
 
 def test_a_long_name_is_still_a_name() -> None:
-    episode = Episode(ID, "NICReset", "", 0, 0, 1)
-    name = event_name(Subject("Node", "n" * 200 + "." + "m" * 52, ""), episode)
+    series = EventSeries(ID, "NICReset", "", 0, 0, 1)
+    name = event_name(Subject("Node", "n" * 200 + "." + "m" * 52, ""), series)
     assert len(name) <= 253
     assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", name)
 
 
-def test_an_episode_comes_back_as_it_was() -> None:
-    episode = Episode(ID, "NICReset", "größe", 1, 2, 3, tells_pods=True)
-    assert parse_episode(episode_document(episode)) == episode
+def test_a_series_comes_back_as_it_was() -> None:
+    series = EventSeries(ID, "NICReset", "größe", 1, 2, 3, tells_pods=True)
+    assert parse_series(series_document(series)) == series

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class EventSeries:
     """One Event of the cluster for the node, and one for each pod that was hit."""
 
     id: str  # of the first event in it; `flame --around` takes it
@@ -20,15 +20,15 @@ class Episode:
     tells_pods: bool = False
 
 
-def episode_document(episode: Episode) -> dict[str, Any]:
+def series_document(series: EventSeries) -> dict[str, Any]:
     """As JSON."""
-    return asdict(episode)
+    return asdict(series)
 
 
-def parse_episode(document: Mapping[str, Any]) -> Episode:
-    """The episode in such a document; ValueError where it is none."""
+def parse_series(document: Mapping[str, Any]) -> EventSeries:
+    """The series in such a document; ValueError where it is none."""
     try:
-        return Episode(
+        return EventSeries(
             id=str(document["id"]),
             reason=str(document["reason"]),
             message=str(document["message"]),
@@ -38,4 +38,4 @@ def parse_episode(document: Mapping[str, Any]) -> Episode:
             tells_pods=bool(document["tells_pods"]),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError(f"no episode: {error}") from error
+        raise ValueError(f"no series: {error}") from error
