@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,15 +10,21 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from necroscope.errors import PlaceError, StoreError
 from necroscope.fleet.place.folder import FolderPlace
+from necroscope.fleet.tables import parquet
 from necroscope.fleet.tables.cache import Wanted, fetch_checked
 from necroscope.fleet.tables.index import DamagedIndexError, Index, TableFile, index_bytes, parse_index
+from necroscope.fleet.tables.ingest import ingest
 from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.segments_brought import bring_files
 
 NAME = "hosts/victim/inbox/part.json"
+NAME_OF_TABLE = "tables/events/20261119T02-0123456789abcdef.parquet"
 
 
 @pytest.fixture
@@ -87,7 +94,7 @@ def test_objects_without_an_end_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_pipe_among_the_tables_does_not_block_a_question(tmp_path: Path) -> None:
-    file = TableFile("events", "20261119T02", "tables/events/20261119T02-0.parquet", 1, 100, "0" * 64)
+    file = TableFile("events", "20261119T02", NAME_OF_TABLE, 1, 100, "0" * 64)
     (tmp_path / "tables/events").mkdir(parents=True)
     os.mkfifo(tmp_path / file.name)
     place = FolderPlace(tmp_path)
@@ -99,7 +106,7 @@ def test_a_pipe_among_the_tables_does_not_block_a_question(tmp_path: Path) -> No
 HOUR = {
     "table": "events",
     "hour": "20261119T02",
-    "name": "tables/a",
+    "name": NAME_OF_TABLE,
     "rows": 1,
     "bytes": 1,
     "sha256": "0" * 64,
@@ -124,6 +131,10 @@ def index_with(**changes: object) -> bytes:
         {"bytes": 1 << 70},
         {"bytes": "9"},
         {"name": ["x"]},
+        {"name": "tables/l*/a.parquet"},
+        {"name": "tables/events/20261119T03-0123456789abcdef.parquet"},
+        {"table": "even*", "name": NAME_OF_TABLE.replace("events", "even*")},
+        {"bytes": (1 << 30) + 1},
         {"made_us": "now"},
         {"rejected": [1]},
         {"replaced": {"x": "y"}},
@@ -144,6 +155,58 @@ def test_a_large_index_is_not_read(tmp_path: Path) -> None:
     place.write("index.json", b"[" + b"[]," * (6 << 20) + b"[]]")
     with pytest.raises(PlaceError, match="larger"):
         read_tables(place)
+
+
+def test_a_table_of_endless_equal_rows_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are all the same take next to nothing in a file."""
+    monkeypatch.setattr(parquet, "MAX_BYTES", 1 << 20)
+    rows = pa.table({"host": pa.array(["evil"] * 100_000)})
+    content = io.BytesIO()
+    pq.write_table(rows, content)
+    assert len(content.getvalue()) < 10_000
+    with pytest.raises(pa.ArrowException, match="100,000 rows"):
+        parquet.decoded("segments", content.getvalue())
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [("segment.json", 1 << 60, "0" * 64)],
+        [("segment.json", 10**6, "0" * 64), ("a", (1 << 30) - 10**5, "0" * 64)],
+        [("segment.json", 10**6, "0" * 64), ("a", -1, "0" * 64)],
+        [("segment.json", 10**6, "0" * 64), *((str(number), 1, "0" * 64) for number in range(1000))],
+    ],
+)
+def test_a_segment_of_any_size_is_not_fetched(tmp_path: Path, files: list[tuple[str, int, str]]) -> None:
+    class Watched(FolderPlace):
+        def fetch(self, name: str, path: Path, max_bytes: int) -> bool:
+            raise AssertionError(f"{name} is fetched")
+
+    (tmp_path / "bucket/hosts/evil/blobs").mkdir(parents=True)
+    place = Watched(tmp_path / "bucket")
+    with pytest.raises(StoreError, match="is not fetched"):
+        bring_files(place, "evil", "20261119T100000Z", files, tmp_path / "store")
+    assert [path for path in (tmp_path / "store").rglob("*") if path.is_file()] == []
+
+
+def test_a_table_behind_a_star_is_not_opened(tmp_path: Path) -> None:
+    """DuckDB expands it, and follows a link to a folder that root alone may read."""
+    (tmp_path / "secret").mkdir()
+    place = FolderPlace(tmp_path / "bucket")
+    (tmp_path / "bucket/tables/l*").mkdir(parents=True)
+    (tmp_path / "bucket/tables/l*/a.parquet").write_bytes(b"")
+    (tmp_path / "bucket/tables/lnk").symlink_to(tmp_path / "secret")
+    pq.write_table(pa.table({"host": ["secret"]}), tmp_path / "secret/a.parquet")
+    place.write("index.json", index_with(name="tables/l*/a.parquet"))
+    with pytest.raises(DamagedIndexError):
+        read_tables(place).paths("events")
+
+
+def test_a_planted_table_does_not_keep_the_index_from_being_made(tmp_path: Path) -> None:
+    (tmp_path / "tables/events").mkdir(parents=True)
+    with (tmp_path / "tables/events/huge").open("wb") as file:
+        file.truncate(1 << 40)
+    assert ingest(FolderPlace(tmp_path)).made_anew
 
 
 @pytest.mark.parametrize("option", ["--control", "--hosts"])

@@ -17,7 +17,7 @@ from necroscope.inventory.sections.catalog import OF_RUNNING_MACHINES, SECTIONS
 from necroscope.inventory.sections.gathered import Facts
 from necroscope.inventory.sections.subject import Subject
 from necroscope.model.reading import Absence, Reading
-from necroscope.model.snapshot import Snapshot
+from necroscope.model.snapshot import MAX_SECTIONS, Snapshot
 from necroscope.model.visible_text import escaped_json
 from necroscope.sources.host import Host, read_whole
 
@@ -83,6 +83,9 @@ def _checked(path: Path, document: Any) -> Snapshot:
     not_read = not_read or {}
     if not (isinstance(host, str) and _is_text(not_read) and isinstance(facts, dict)):
         raise SnapshotError(f"{path}: a part of the snapshot is missing or of another kind", hint=HINT)
+    if len(facts) > MAX_SECTIONS or len(not_read) > MAX_SECTIONS:
+        what = f"{path}: a host cannot have more than {MAX_SECTIONS} sections of facts"
+        raise SnapshotError(what, hint=HINT)
     for section, found in facts.items():
         if not _is_text(found):
             raise SnapshotError(f"{path}: the facts of {section} are not all text", hint=HINT)

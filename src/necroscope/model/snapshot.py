@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+MAX_SECTIONS = 100  # that a host may have: we know about 20
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

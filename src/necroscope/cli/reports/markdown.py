@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from necroscope.cli.reports.blocks import (
@@ -20,14 +21,16 @@ from necroscope.cli.screen import Screen
 from necroscope.model.visible_text import visible_text
 
 # What Markdown or HTML inside it would take for an order. An underscore inside a word is none.
-SPECIAL = re.compile(r"([\\`*\[\]<>|~#]|&(?=#?\w+;)|\b_|_\b)")
+SPECIAL = re.compile(r"([\\`*\[\]<>|~#]|&(?=#?\w+;)|\b_|_\b|:(?=//)|(?<=\bwww)\.)", re.IGNORECASE)
+MENTION = re.compile(r"(?<!\w)@(?=\w)")  # GitHub looks for them in what is shown: an escape is not enough
+NO_WIDTH = "&#8203;"
 FENCE = "```"
 SAYS_NOTHING = ("", "value", "what", "why")  # columns whose cells speak for themselves
 
 
 def to_markdown(report: Report, screen: Screen) -> str:
     """The report, no wider than the screen but for commands, which stay as they are."""
-    blocks = [screen.wrap(f"# {escape(report.title)}", hanging=2)]
+    blocks = [_wrap(escape(report.title), screen, "# ", "  ")]
     for section in report.sections:
         blocks += _section(section, screen)
     return "\n\n".join(blocks) + "\n"
@@ -35,7 +38,8 @@ def to_markdown(report: Report, screen: Screen) -> str:
 
 def escape(text: str) -> str:
     """Text that Markdown shows as it is, on one line and without control characters."""
-    return SPECIAL.sub(r"\\\1", visible_text(" ".join(text.split())))
+    escaped = SPECIAL.sub(r"\\\1", visible_text(" ".join(text.split())))
+    return MENTION.sub(f"@{NO_WIDTH}", escaped)
 
 
 def _section(section: Section, screen: Screen) -> Iterator[str]:
@@ -47,9 +51,9 @@ def _section(section: Section, screen: Screen) -> Iterator[str]:
 def _block(block: Block, screen: Screen) -> Iterator[str]:
     match block:
         case Heading(text):
-            yield screen.wrap(f"### {escape(text)}", hanging=4)
+            yield _wrap(escape(text), screen, "### ", "    ")
         case Paragraph(text):
-            yield screen.wrap(_unlike_markup(escape(text)))
+            yield _wrap(escape(text), screen)
         case Bullets(items):
             yield "\n".join(_bullet(screen, escape(item)) for item in items)
         case Table(columns, rows):
@@ -57,7 +61,7 @@ def _block(block: Block, screen: Screen) -> Iterator[str]:
         case Code(text):
             yield _fenced(text.splitlines())
         case Figure(caption, _, text):
-            yield screen.wrap(escape(caption))
+            yield _wrap(escape(caption), screen)
             yield _fenced([screen.line(line) for line in text.splitlines()])
 
 
@@ -88,9 +92,25 @@ def _row(columns: Sequence[str], row: Sequence[str]) -> str:
 
 
 def _bullet(screen: Screen, text: str) -> str:
-    return screen.wrap(f"- {text}", 0, 2)
+    return _wrap(text, screen, "- ", "  ")
 
 
-def _unlike_markup(text: str) -> str:
-    """A paragraph must not begin like a list or a heading."""
-    return re.sub(r"^(\d+)([.)])(?=\s|$)|^([-+=])", lambda m: f"{m[1] or ''}\\{m[2] or m[3]}", text)
+def _wrap(text: str, screen: Screen, first: str = "", following: str = "") -> str:
+    """Wrap escaped text. Words stay whole: half of an escape would not be one."""
+    lines = textwrap.wrap(
+        text,
+        width=max(screen.width, len(following) + 10),
+        initial_indent=first,
+        subsequent_indent=following,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    indents = [first, *[following] * len(lines)]
+    return "\n".join(
+        indent + _unlike_markup(line[len(indent) :]) for indent, line in zip(indents, lines, strict=False)
+    )
+
+
+def _unlike_markup(line: str) -> str:
+    """Escape how a line begins if a list, a table, a heading or the line below one begins like it."""
+    return re.sub(r"^(\d+)([.)])(?=\s|$)|^([-+=:])", lambda m: f"{m[1] or ''}\\{m[2] or m[3]}", line)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from necroscope.errors import PlaceError
-from necroscope.fleet.place.place import MAX_OBJECT_BYTES, Stored
+from necroscope.fleet.place.place import MAX_OBJECT_BYTES, BadObjectError, Stored
 from necroscope.sources.plain_files import AtMost, open_plain, read_plain
 from necroscope.store.durable import is_partial, make_folders, write_durably
 
@@ -24,6 +24,8 @@ MODE = 0o644  # who may enter the folder decides
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LEFT_SECONDS = 3600.0  # what is older than this is not being written any more
 ABSENT = (FileNotFoundError, NotADirectoryError)
+BAD_OBJECT = (errno.EFBIG, errno.ELOOP, errno.EINVAL)  # too large; a link; a pipe or a device
+MAX_DEPTH = 8  # of folders below a prefix: ours have 3; each takes a descriptor while it is listed
 
 
 class FolderPlace:
@@ -84,7 +86,9 @@ class FolderPlace:
             self._look_for_root()
             found: list[Stored] = []
             with suppress(*ABSENT), self._inside(prefix) as top:
-                for folder, _, names, descriptor in os.fwalk(".", onerror=_unless_gone, dir_fd=top):
+                for folder, inner, names, descriptor in os.fwalk(".", onerror=_unless_gone, dir_fd=top):
+                    if folder.count("/") >= MAX_DEPTH:
+                        inner.clear()
                     for name in names:
                         with suppress(FileNotFoundError):  # removed meanwhile
                             status = os.lstat(name, dir_fd=descriptor)
@@ -167,7 +171,8 @@ class FolderPlace:
             yield
         except OSError as error:
             what = f"{self.root}: {name}: {error.strerror or error}"
-            raise PlaceError(what, hint="the folder must exist on this machine and be ours to use") from error
+            kind = BadObjectError if error.errno in BAD_OBJECT else PlaceError
+            raise kind(what, hint="the folder must exist on this machine and be ours to use") from error
 
 
 def _parts(name: str) -> list[str]:

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from necroscope.errors import UsageError
+from necroscope.errors import PlaceError, UsageError
 
 MAX_OBJECT_BYTES = 256 << 20  # that is read into memory; a table of an hour of 10,000 hosts takes 30 MB
 HINT = "a folder, file:///FOLDER, or s3://BUCKET/PREFIX?endpoint=http://127.0.0.1:8333&region=us-east-1"
+
+
+class BadObjectError(PlaceError):
+    """An object is a link, a pipe or too large. The place itself can be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Place(Protocol):
     address: str  # as it was given, without secrets
 
     def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
-        """Return what an object holds, or None if there is none. PlaceError if it holds more."""
+        """Return what an object holds, or None if there is none. BadObjectError if it holds more."""
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object there, all of it or nothing; another of that name is replaced."""

@@ -18,7 +18,7 @@ from pyarrow import ArrowException
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileInfo, FileSelector, FileType, S3FileSystem
 
 from necroscope.errors import PlaceError, UsageError
-from necroscope.fleet.place.place import HINT, MAX_OBJECT_BYTES, Stored
+from necroscope.fleet.place.place import HINT, MAX_OBJECT_BYTES, BadObjectError, Stored
 from necroscope.fleet.place.s3_errors import place_error, told
 from necroscope.sources.plain_files import AtMost, open_plain
 from necroscope.store.durable import make_folders, write_durably
@@ -79,7 +79,7 @@ class S3Place:
                 self._look_for_bucket()
                 return None
             if len(content) > max_bytes:
-                raise PlaceError(f"{self.address}: {name} is larger than {max_bytes:,} bytes")
+                raise BadObjectError(f"{self.address}: {name} is larger than {max_bytes:,} bytes")
             return content
 
     def write(self, name: str, content: bytes) -> None:

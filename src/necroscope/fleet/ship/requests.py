@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from necroscope.errors import NecroscopeError, PlaceError
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.ship.canonical import canonical
+from necroscope.fleet.tables.opened import LATEST_US
 
 SCHEMA = 1
 LARGEST_BYTES = 10_000
@@ -63,10 +64,16 @@ def _parsed(content: bytes) -> Range:
     document = json.loads(content)
     if document["schema"] != SCHEMA:
         raise ValueError("of another version")
-    asked = Range(*(int(document[name]) for name in ("begin_us", "end_us", "made_us")))
+    asked = Range(*(_time_us(document[name]) for name in ("begin_us", "end_us", "made_us")))
     if not 0 <= asked.begin_us < asked.end_us:
         raise ValueError("it ends before it begins")
     return asked
+
+
+def _time_us(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= LATEST_US:
+        raise ValueError("it is not a time")
+    return value
 
 
 def _stamp(time_us: int) -> str:

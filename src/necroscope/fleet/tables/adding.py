@@ -25,6 +25,7 @@ from necroscope.fleet.tables.reading import bringing
 from necroscope.fleet.tables.writing import rows_by_hour
 
 HOURS_AT_ONCE = 4  # each takes the memory of an hour of the fleet
+UNFIT = (pa.ArrowException, OverflowError)
 MOST_FILES = 16  # of a table without hours, before they become one
 
 
@@ -46,6 +47,11 @@ class Known:
     sections: frozenset[str]
 
 
+def arrow_tables(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, pa.Table]:
+    """Convert rows. Raises one of UNFIT if a value does not fit its column."""
+    return {table: pa.Table.from_pylist(some, schema=TABLES[table]) for table, some in rows.items()}
+
+
 class Adding:
     """Adds rows to the tables of a place, a few hours at a time."""
 
@@ -54,7 +60,7 @@ class Adding:
         self._bring: Callable[[Sequence[TableFile]], Sequence[Path]] = bringing(place)
         self._known: dict[tuple[str, str], frozenset[str]] = {}  # of files, which never change
 
-    def add(self, index: Index, rows: Mapping[str, list[dict[str, Any]]]) -> list[Change]:
+    def add(self, index: Index, rows: Mapping[str, pa.Table]) -> list[Change]:
         """Write what becomes of the hours that the rows belong to."""
         # Where there is a set of facts its sections are known: so they are there first, whatever happens.
         work = list(self._work(index, rows))
@@ -65,10 +71,9 @@ class Adding:
             )
 
     def _work(
-        self, index: Index, rows: Mapping[str, list[dict[str, Any]]]
+        self, index: Index, rows: Mapping[str, pa.Table]
     ) -> Iterator[tuple[str, str, tuple[TableFile, ...], pa.Table]]:
-        for table, some in rows.items():
-            new = pa.Table.from_pylist(some, schema=TABLES[table])
+        for table, new in rows.items():
             for hour, part in rows_by_hour(table, new):
                 yield table, hour, self._to_merge(index, table, hour), part
 

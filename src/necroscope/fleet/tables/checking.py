@@ -21,6 +21,9 @@ def checked_row(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
         value = made[name] = row.get(name)
         if value is not None and not fits(value):
             raise ValueError(f"{name} cannot be {str(value)[:50]!r}")
+    for name in FRACTIONS[table]:  # a whole number of more digits than a fraction has cannot be converted
+        if (fraction := made[name]) is not None:
+            made[name] = float(fraction)
     for name in KEYS[table]:
         if made[name] is None:
             raise ValueError(f"a row of {table} has no {name}")
@@ -72,4 +75,8 @@ def _check(kind: pa.DataType) -> Callable[[Any], bool]:
 
 CHECKS = {
     table: tuple((field.name, _check(field.type)) for field in schema) for table, schema in TABLES.items()
+}
+FRACTIONS = {
+    table: tuple(field.name for field in schema if field.type == pa.float64())
+    for table, schema in TABLES.items()
 }

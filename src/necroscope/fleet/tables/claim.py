@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from necroscope.errors import PlaceError, StoreError, StoreHeldError
-from necroscope.fleet.place.place import Place, Stored
+from necroscope.fleet.place.place import BadObjectError, Place, Stored
 from necroscope.sources.host import Host
 from necroscope.store.store import safe_name
 
@@ -29,6 +29,7 @@ CLAIMS = "ingest/"
 ASKING, HOLDING = "asking", "holding"
 RENEW_SECONDS = 30.0
 DEAD_SECONDS = 180.0
+MAX_CLAIM_BYTES = 10_000  # ours have 200
 PAUSE_SECONDS = (0.1, 1.0)
 
 
@@ -108,16 +109,16 @@ class Claim:
         """Whose claim it is, and its state; empty: nobody's, who lives."""
         if self.now_us - stored.modified_us > DEAD_SECONDS * 10**6:
             return "", ""
-        content = self._place.read(stored.name)
-        if content is None:  # given up meanwhile
-            return "", ""
         try:
+            content = self._place.read(stored.name, MAX_CLAIM_BYTES)
+            if content is None:  # given up meanwhile
+                return "", ""
             document = json.loads(content)
             state = str(document.pop("state"))
             who, us = Claimant(**document), self._us
             is_near = (who.host, who.boot_id, who.processes) == (us.host, us.boot_id, us.processes)
             return ("", "") if is_near and who.pid != us.pid and not _is_alive(who.pid) else (str(who), state)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, BadObjectError):
             return stored.name, HOLDING
 
 

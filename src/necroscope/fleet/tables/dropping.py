@@ -6,7 +6,6 @@ goes when the last segment that has it is dropped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,12 +13,11 @@ import pyarrow as pa
 
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.adding import Adding
-from necroscope.fleet.tables.index import ALWAYS, HOUR_US, Index, TableFile, hour_begin_us
+from necroscope.fleet.tables.index import ALWAYS, FILE, HOUR_US, Index, TableFile, hour_begin_us
 from necroscope.fleet.tables.parquet import decoded
 
 READ_FOR_US = HOUR_US  # who has read an index may go on reading what it names for so long
 LEFT_FOR_US = 2 * HOUR_US
-FILE = re.compile(r"tables/(?P<table>[a-z_]+)/(?P<hour>\d{8}T\d\d|always)-[0-9a-f]{16}\.parquet")
 
 
 def hours_beyond(index: Index, keep_us: int, now_us: int) -> list[TableFile]:

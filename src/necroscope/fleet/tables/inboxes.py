@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any
 
-from necroscope.fleet.place.place import Place, Stored
+from necroscope.fleet.place.place import BadObjectError, Place, Stored
 from necroscope.fleet.tables.parts import (
     LARGEST_BYTES,
+    MAX_FACTS,
+    MAX_FACTS_BYTES,
     Part,
     RejectedError,
     parse_part,
@@ -20,6 +22,8 @@ from necroscope.fleet.tables.parts import (
 
 PARTS_AT_ONCE = 20_000  # and no more bytes than this: what is held in memory
 BYTES_AT_ONCE = 64 << 20
+HELD_AT_ONCE = 256 << 20  # bytes that the rows of a batch take: 20,000 segments have 60 MB
+ROW_BYTES = 1000  # of a row in memory, about, besides its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,18 @@ class Batch:
     parts: tuple[Part, ...]
     rejected: dict[str, str]
     sections: dict[str, list[dict[str, Any]]]  # the rows of those that were not known
+    left: tuple[Stored, ...] = ()  # not read yet: what was read takes too much memory
+
+    def reject(self, reasons: Mapping[str, str]) -> Batch:
+        """Return the batch without some parts, which it names as rejected."""
+        parts = tuple(part for part in self.parts if part.name not in reasons)
+        return replace(self, parts=parts, rejected={**self.rejected, **reasons})
 
 
 def waiting_parts(place: Place, threads: ThreadPoolExecutor) -> list[Stored]:
     """Everything in all inboxes, in the order of the times in their names."""
     inboxes = [f"{of}/{one}/inbox/" for of in ("hosts", "clusters") for one in place.folders(f"{of}/")]
-    found = [one for some in threads.map(lambda inbox: list(place.below(inbox)), inboxes) for one in some]
+    found = [one for some in threads.map(lambda inbox: _in_inbox(place, inbox), inboxes) for one in some]
     return sorted(found, key=lambda one: (part_order(one.name), one.name))
 
 
@@ -55,35 +65,71 @@ def batches(stored: Sequence[Stored]) -> Iterator[list[Stored]]:
 def read_batch(
     place: Place, batch: Sequence[Stored], known: frozenset[str], threads: ThreadPoolExecutor
 ) -> Batch:
-    """Read and check; `known` are the sections whose facts are in the tables already."""
-    sections: dict[str, list[dict[str, Any]]] = {}
-    read = partial(_read, place, known, sections)
-    parts, rejected = [], {}
-    for one, result in zip(batch, threads.map(read, batch), strict=True):
+    """Read and check as many as fit into memory, one at least; facts of `known` sections are not read."""
+    reader = _Reader(place, known)
+    parts, rejected, left = [], {}, []
+    for one, result in zip(batch, threads.map(reader.read, batch), strict=True):
         if isinstance(result, str):
             rejected[one.name] = result
-        elif result is not None:
+        elif isinstance(result, Part):
             parts.append(result)
-    named = {section_id for part in parts for section_id in part.sections.values()}
-    return Batch(tuple(parts), rejected, {id: rows for id, rows in sections.items() if id in named})
+        elif result is not None:
+            left.append(result)
+    return Batch(tuple(parts), rejected, reader.sections, tuple(left))
 
 
-def _read(
-    place: Place, known: frozenset[str], sections: dict[str, list[dict[str, Any]]], stored: Stored
-) -> Part | str | None:
-    """A part, or why it is none; None: it is gone."""
-    if stored.bytes > LARGEST_BYTES:
-        return f"it is too large: {stored.bytes} bytes"
-    content = place.read(stored.name, LARGEST_BYTES)
-    if content is None:
-        return None
+def _in_inbox(place: Place, inbox: str) -> list[Stored]:
+    """Return what is in an inbox; the inbox itself if it is a link: it is rejected as a part that is one."""
     try:
-        part = parse_part(stored.name, content)
+        return list(place.below(inbox))
+    except BadObjectError:
+        return [Stored(inbox, 0, 0)]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads parts, several at a time, and counts what their rows take."""
+
+    place: Place
+    known: frozenset[str]
+    sections: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    held_bytes: int = 0
+    # Parsed JSON takes twenty times its bytes until it is checked: of only one at a time. It costs no time,
+    # since only one thread can parse anyway.
+    parsing: Lock = field(default_factory=Lock)
+
+    def read(self, stored: Stored) -> Part | str | Stored | None:
+        """Return a part, or why it is not one; itself if it must wait, None if it is gone."""
+        if self.held_bytes > HELD_AT_ONCE:
+            return stored
+        if stored.bytes > LARGEST_BYTES:
+            return f"it is too large: {stored.bytes} bytes"
+        try:
+            content = self.place.read(stored.name, LARGEST_BYTES)
+            if content is None:
+                return None
+            with self.parsing:
+                part = parse_part(stored.name, content)
+                self._hold(content, sum(map(len, part.rows.values())))
+            self._read_sections(part)
+        except RejectedError as error:
+            return str(error)
+        except BadObjectError as error:
+            return str(RejectedError(error.what))
+        return part
+
+    def _read_sections(self, part: Part) -> None:
+        facts_left, bytes_left = MAX_FACTS, MAX_FACTS_BYTES
         for section, id in part.sections.items():
-            if id not in known and id not in sections:
-                sections[id] = parse_section(
-                    section, id, place.read(f"hosts/{part.host}/blobs/{id}", LARGEST_BYTES)
-                )
-    except RejectedError as error:
-        return str(error)
-    return part
+            if id in self.known or id in self.sections:
+                continue
+            content = self.place.read(f"hosts/{part.host}/blobs/{id}", bytes_left)
+            with self.parsing:
+                rows = parse_section(section, id, content, facts_left)
+                self._hold(content or b"", len(rows))
+                self.sections[id] = rows
+            facts_left -= len(rows)
+            bytes_left -= len(content or b"")
+
+    def _hold(self, content: bytes, rows: int) -> None:
+        self.held_bytes += len(content) + rows * ROW_BYTES

@@ -23,8 +23,10 @@ SCHEMA = 1
 INDEX = "index.json"
 MAX_INDEX_BYTES = 16 << 20  # of 10,000 hosts and a week: 1 MB
 SHA256 = re.compile(r"[0-9a-f]{64}")
+FILE = re.compile(r"tables/(?P<table>[a-z_]+)/(?P<hour>[0-9]{8}T[0-9]{2}|always)-[0-9a-f]{16}\.parquet")
 ALWAYS = "always"  # the hour of what belongs to no hour
 HOUR_US = 3600 * 10**6
+MAX_FILE_BYTES = 1 << 30  # of a table: an hour of 10,000 hosts takes 30 MB
 
 
 class DamagedIndexError(StoreError):
@@ -94,13 +96,17 @@ def index_bytes(index: Index) -> bytes:
 
 
 def _table_file(*, table: str, hour: str, name: str, rows: int, bytes: int, sha256: str) -> TableFile:  # noqa: PLR0913 - as stored
-    """Return an entry; its hash becomes a path, and its hour a time. Raises ValueError, TypeError."""
-    if not SHA256.fullmatch(sha256) or not all(map(_is_number, (rows, bytes))):
+    """Return an entry; its hash becomes a path, its hour a time. Raises ValueError, TypeError.
+
+    DuckDB opens its name, and would expand a `*` in it, also through links.
+    """
+    if not SHA256.fullmatch(sha256) or not all(map(_is_number, (rows, bytes))) or bytes > MAX_FILE_BYTES:
         raise ValueError(f"the file {name!r:.80} has no sha256 or size")
     if hour != ALWAYS and hour != hour_of(hour_begin_us(hour)):
         raise ValueError(f"{hour!r:.80} is not an hour")
-    if not (isinstance(table, str) and isinstance(name, str)):
-        raise TypeError("a name is not text")
+    match = FILE.fullmatch(name)
+    if not match or (match["table"], match["hour"]) != (table, hour):
+        raise ValueError(f"{name!r:.80} is not the name of a file of a table")
     return TableFile(table, hour, name, rows, bytes, sha256)
 
 
@@ -118,7 +124,7 @@ def parse_index(content: bytes) -> Index:
         document: Any = json.loads(content)
         if document["schema"] != SCHEMA:
             raise StoreError(
-                f"{INDEX}: schema {document['schema']!r}, not {SCHEMA}", hint="a newer necroscope made it"
+                f"{INDEX}: schema {document['schema']!r:.80}, not {SCHEMA}", hint="a newer necroscope made it"
             )
         files = tuple(_table_file(**file) for file in document["files"])
         rejected, replaced = document["rejected"], document.get("replaced", {})

@@ -15,9 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from necroscope.errors import StoreError
-from necroscope.fleet.place.place import Place, Stored
-from necroscope.fleet.tables.adding import Adding, Change, Known
+from necroscope.fleet.place.place import BadObjectError, Place, Stored
+from necroscope.fleet.tables.adding import UNFIT, Adding, Change, Known, arrow_tables
 from necroscope.fleet.tables.claim import Claim, claimed
 from necroscope.fleet.tables.dropping import blobs_beyond, hours_beyond, outdated_files, remove_all
 from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, waiting_parts
@@ -31,7 +33,8 @@ from necroscope.fleet.tables.index import (
     parse_index,
 )
 from necroscope.fleet.tables.index_anew import index_of_tables
-from necroscope.fleet.tables.parts import Part
+from necroscope.fleet.tables.odd_hours import reject_odd_hours
+from necroscope.fleet.tables.parts import Part, RejectedError
 from necroscope.model.fleet.ingested import Ingested, Removed
 
 READ_AT_ONCE = 16
@@ -56,9 +59,12 @@ def ingest(
         waiting = waiting_parts(place, threads)
         done = 0
         for batch in batches(waiting):
-            work.take_in(batch)
-            done += len(batch)
-            tell(done, len(waiting))
+            left: Sequence[Stored] = batch
+            while left:
+                done += len(left)
+                left = work.take_in(left)
+                done -= len(left)
+                tell(done, len(waiting))
         work.forget_rejected({stored.name for stored in waiting})
         work.drop(keep_us)
         return replace(work.result, seconds=round(time.monotonic() - began, 3))
@@ -73,16 +79,19 @@ class _Round:
         self.result = Ingested()
         self._index = self._open()
 
-    def take_in(self, stored: Sequence[Stored]) -> None:
-        """Some parts into the tables; then they are removed from their inboxes."""
+    def take_in(self, stored: Sequence[Stored]) -> Sequence[Stored]:
+        """Move parts from their inboxes into the tables; return those that did not fit into memory."""
         known = self._adding.known(self._index)
         batch = read_batch(self._place, stored, known.sections, self._threads)
-        changes = self._adding.add(self._index, _rows(batch, known))
-        names = {one.name for one in stored}
+        batch = reject_odd_hours(batch, self._index, self._claim.now_us)
+        batch, tables = _tables_of(batch, known)
+        changes = self._adding.add(self._index, tables)
+        names = {one.name for one in stored} - {one.name for one in batch.left}
         rejected = {name: why for name, why in self._index.rejected.items() if name not in names}
         self._put(_changed(self._index, changes, {**rejected, **batch.rejected}, self._claim.now_us))
         parts = remove_all(self._place, [part.name for part in batch.parts], self._threads)
         self._count(batch, changes, parts)
+        return batch.left
 
     def forget_rejected(self, waiting: set[str]) -> None:
         """What is not in any inbox any more needs not be told."""
@@ -119,13 +128,13 @@ class _Round:
         self.result = replace(self.result, removed=removed)
 
     def _open(self) -> Index:
-        content = self._place.read(INDEX, MAX_INDEX_BYTES)
         try:
+            content = self._place.read(INDEX, MAX_INDEX_BYTES)
             if content is not None:
                 return parse_index(content)
             if next(iter(self._place.below("tables/")), None) is None:
                 return Index()
-        except DamagedIndexError:
+        except (DamagedIndexError, BadObjectError):
             pass
         self.result = replace(self.result, made_anew=True)
         self._index = Index()
@@ -137,6 +146,9 @@ class _Round:
         if index == self._index:
             return
         content = index_bytes(replace(index, made_us=time.time_ns() // 1000))
+        if len(content) > MAX_INDEX_BYTES:
+            what = f"{INDEX} would be larger than {MAX_INDEX_BYTES:,} bytes, and nobody could read it"
+            raise StoreError(what, hint="necroscope fleet ingest --keep 90d removes older hours")
         self._claim.confirm()
         self._place.write(INDEX, content)
         if self._place.read(INDEX, MAX_INDEX_BYTES) != content:
@@ -168,8 +180,27 @@ def _rows(batch: Batch, known: Known) -> Mapping[str, list[dict[str, Any]]]:
             rows.setdefault(table, []).extend(some)
     if "fact_sets" in rows:
         rows["fact_sets"] = [row for row in rows["fact_sets"] if row["facts"] not in known.facts]
-        rows["sections"] = [row for some in batch.sections.values() for row in some]
+        ids = dict.fromkeys(id for part in batch.parts for id in part.sections.values())
+        rows["sections"] = [row for id in ids for row in batch.sections.get(id, ())]
     return rows
+
+
+def _tables_of(batch: Batch, known: Known) -> tuple[Batch, dict[str, pa.Table]]:
+    """Return the rows of a batch as tables, and the batch without parts whose values do not fit."""
+    try:
+        return batch, arrow_tables(_rows(batch, known))
+    except UNFIT:
+        batch = batch.reject({part.name: why for part in batch.parts if (why := _why_unfit(part, batch))})
+        return batch, arrow_tables(_rows(batch, known))
+
+
+def _why_unfit(part: Part, batch: Batch) -> str:
+    sections = [row for id in part.sections.values() for row in batch.sections.get(id, ())]
+    try:
+        arrow_tables({**part.rows, "sections": sections})
+    except UNFIT as error:
+        return str(RejectedError(str(error)))
+    return ""
 
 
 def _changed(index: Index, changes: Sequence[Change], rejected: Mapping[str, str], now_us: int) -> Index:

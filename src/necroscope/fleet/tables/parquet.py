@@ -20,6 +20,8 @@ from necroscope.errors import StoreError
 from necroscope.fleet.tables.columns import ORDER, TABLES
 
 ROWS_AT_ONCE = 1 << 16
+MAX_BYTES = 1 << 30  # of a file in memory; the segments of an hour of 10,000 hosts take 70 MB
+VALUE_BYTES = 8  # that a value takes at least; a file of some MB can have billions of equal ones
 ROWS_A_GROUP = 1 << 18  # DuckDB's cores share the work by groups
 DICTIONARY_BYTES = 1 << 24  # the writer's own limit gives up dictionaries in fleets beyond 15,000 hosts
 COMPRESSION_LEVEL = 3
@@ -50,10 +52,18 @@ def encoded(table: str, rows: pa.Table, stamp: str = "") -> bytes:
 
 
 def decoded(table: str, content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
-    """The rows of a file with the columns of the table, or some of them. ArrowException: it is none."""
+    """Return the rows of a file with the columns of the table, or some. ArrowException if it is not one."""
+    _check_size(table, pq.read_metadata(pa.BufferReader(content)))
     names = [field.name for field in TABLES[table] if pa.types.is_dictionary(field.type)]
     rows = pq.read_table(pa.BufferReader(content), columns=columns, read_dictionary=names)
     return conformed(table, rows) if columns is None else rows
+
+
+def _check_size(table: str, metadata: pq.FileMetaData) -> None:
+    groups = (metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    in_memory = max(metadata.num_rows * len(TABLES[table]) * VALUE_BYTES, sum(groups))
+    if in_memory > MAX_BYTES:
+        raise pa.ArrowInvalid(f"{metadata.num_rows:,} rows take more than {MAX_BYTES:,} bytes")
 
 
 def batches(path: Path, columns: Sequence[str], dictionaries: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:

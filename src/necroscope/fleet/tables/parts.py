@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from necroscope.fleet.tables.checking import checked_row
+from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.segments_brought import is_inside, is_plain
 from necroscope.model.event import EVENT_KINDS
+from necroscope.model.snapshot import MAX_SECTIONS
 
 SCHEMA = 1
 PART = re.compile(
@@ -19,11 +21,19 @@ PART = re.compile(
 )
 SHA256 = re.compile(r"[0-9a-f]{64}")
 LARGEST_BYTES = 32 << 20
+MAX_REASON = 200  # characters: reasons quote what a host wrote, and the index keeps a thousand of them
+MAX_ROWS = 100_000  # of a part: events of hosts fill LARGEST_BYTES with 80,000
+MAX_HOURS = 48  # that a part may touch: each becomes a file; a segment has at most some hours
+MAX_FACTS = 100_000  # of a host: ours have some thousands
+MAX_FACTS_BYTES = 16 << 20  # of all sections of a host: ours have less than 1 MB
 Rows = dict[str, list[dict[str, Any]]]
 
 
 class RejectedError(Exception):
-    """Something in an inbox is no part that we can read. It says why."""
+    """Something in an inbox is not a part that we can read. It says why, shortly."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why if len(why) <= MAX_REASON else f"{why[: MAX_REASON - 3]}...")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +82,10 @@ def parse_part(name: str, content: bytes) -> Part:
         raise RejectedError(f"{missing}{error}") from error
 
 
-def parse_section(section: str, section_id: str, content: bytes | None) -> list[dict[str, Any]]:
-    """The facts of a section from its blob, as rows. RejectedError: it is none, or not there."""
+def parse_section(
+    section: str, section_id: str, content: bytes | None, max_facts: int = MAX_FACTS
+) -> list[dict[str, Any]]:
+    """Return the facts of a section as rows. RejectedError if its blob is missing, damaged or too large."""
     if content is None:
         raise RejectedError(f"the facts of its section '{section}' are not there")
     if hashlib.sha256(content).hexdigest() != section_id:
@@ -82,6 +94,8 @@ def parse_section(section: str, section_id: str, content: bytes | None) -> list[
         document = json.loads(content)
         if document["section"] != section:
             raise RejectedError(f"the facts of its section '{section}' are of another")
+        if len(document["facts"]) > max_facts:
+            raise RejectedError(f"a host cannot have more than {MAX_FACTS:,} facts")
         return [
             checked_row("sections", {"section_id": section_id, "name": name, "value": value})
             for name, value in document["facts"].items()
@@ -91,13 +105,19 @@ def parse_section(section: str, section_id: str, content: bytes | None) -> list[
 
 
 def _segment(name: str, document: Mapping[str, Any]) -> Part:
-    whole = {"host": document["host"], **document["segment"]}
+    whole = {**document["segment"], "host": document["host"]}
     if not is_plain(str(whole.get("segment"))):
         raise ValueError(f"{str(whole.get('segment'))[:100]!r} is not the name of a segment")
     counts = {kind.replace("-", "_"): document["counts"].get(kind, 0) for kind in EVENT_KINDS}
     segment = checked_row("segments", {**whole, **counts})
     its = {column: segment[column] for column in ("host", "boot_id", "segment", "facts")}
-    events = [checked_row("events", {**event, **its}) for event in document["events"]]
+    events = [checked_row("events", {**event, **its}) for event in _bounded(document["events"])]
+    begin_us, end_us = segment["begin_us"], segment["end_us"] or segment["begin_us"]
+    for event in events:
+        if not begin_us - HOUR_US <= event["time_us"] <= end_us + HOUR_US:
+            raise ValueError(f"an event at {event['time_us']} is not of its segment")
+    if len({event["time_us"] // HOUR_US for event in events}) > MAX_HOURS:
+        raise ValueError(f"its events are of more than {MAX_HOURS} hours")
     is_synchronised = segment["synchronised"] is not False
     return Part(name, document["host"], {"segments": [segment], "events": events}, {}, is_synchronised)
 
@@ -105,6 +125,8 @@ def _segment(name: str, document: Mapping[str, Any]) -> Part:
 def _facts(name: str, document: Mapping[str, Any]) -> Part:
     sections = document["sections"]
     facts = document["facts"]
+    if len(sections) > MAX_SECTIONS:
+        raise ValueError(f"a host cannot have more than {MAX_SECTIONS} sections of facts")
     if hashlib.sha256(canonical(sections)).hexdigest() != facts:
         raise ValueError("its sections are not those of its facts")
     if bad := [one for one in sections.values() if not SHA256.fullmatch(one)]:
@@ -121,7 +143,7 @@ def _facts(name: str, document: Mapping[str, Any]) -> Part:
 def _files(name: str, document: Mapping[str, Any]) -> Part:
     if not is_plain(document["segment"]):
         raise ValueError(f"{document['segment'][:100]!r} is not the name of a segment")
-    rows = [checked_row("files", {**document, **file}) for file in document["files"]]
+    rows = [checked_row("files", {**file, **document}) for file in _bounded(document["files"])]
     for row in rows:
         if not is_inside(row["name"]):
             raise ValueError(f"a file '{row['name'][:100]}' would lie outside of its segment")
@@ -135,8 +157,14 @@ def _jobs(name: str, document: Mapping[str, Any]) -> Part:
     return Part(
         name,
         cluster,
-        {"jobs": [checked_row("jobs", {**row, "cluster": cluster}) for row in document["jobs"]]},
+        {"jobs": [checked_row("jobs", {**row, "cluster": cluster}) for row in _bounded(document["jobs"])]},
     )
+
+
+def _bounded(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    if len(rows) > MAX_ROWS:
+        raise ValueError(f"a part cannot have more than {MAX_ROWS:,} rows")
+    return rows
 
 
 READERS: dict[str, Callable[[str, Mapping[str, Any]], Part]] = {

@@ -37,6 +37,8 @@ from necroscope.store.store import DESCRIPTION, safe_name
 from necroscope.store.trusted_folder import make_trusted
 
 BROUGHT = ".brought"
+MAX_FILES = 1000  # of a segment: ours have some dozens
+MAX_BYTES = 1 << 30  # of a segment: an hour of a large node has some 100 MB
 
 
 def bring_segment(place: Place, tables: FleetTables, host: str, segment: str, store_root: Path) -> Path:
@@ -100,6 +102,10 @@ def _fetch(place: Place, host: str, files: Sequence[tuple[str, int, str]], made:
         raise StoreError(f"{host}: a segment with a file '{bad[0]}', which would lie outside of it")
     if DESCRIPTION not in {name for name, _, _ in files}:
         raise StoreError(f"{host}: a shipped segment has no {DESCRIPTION}")
+    sizes = [size for _, size, _ in files]
+    if len(files) > MAX_FILES or min(sizes) < 0 or sum(sizes) > MAX_BYTES:
+        what = f"{host}: a segment of {len(files):,} files and {sum(sizes):,} bytes is not fetched"
+        raise StoreError(what, hint=f"no segment has more than {MAX_FILES:,} files or {MAX_BYTES:,} bytes")
     wanted = [Wanted(f"hosts/{host}/blobs/{sha256}", size, sha256) for _, size, sha256 in files]
     paths = [made / name for name, _, _ in files]
     with ThreadPoolExecutor(FETCHED_AT_ONCE) as threads:
