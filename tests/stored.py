@@ -14,6 +14,7 @@ from necroscope.model.reading import Reading
 from necroscope.sources.cores import CORES
 from necroscope.sources.source import Source
 from necroscope.store.clock import Anchor
+from necroscope.store.counters import write_counters
 from necroscope.store.journal import (
     JOURNAL,
     End,
@@ -21,6 +22,7 @@ from necroscope.store.journal import (
     end_frame,
     event_frame,
     moment_frame,
+    read_rows,
 )
 from necroscope.store.seal import seal_recorded
 from necroscope.store.segment import Moment
@@ -79,6 +81,11 @@ def open_segment(
         frames.append(end_frame(End(moments[-1].time_ns, ended)))
     (folder / JOURNAL).write_bytes(b"".join(frames))
     return read_segment(folder)
+
+
+def write_moments(folder: Path, moments: Sequence[Moment]) -> None:
+    """Write the counters of moments, as they come out of a journal."""
+    write_counters(folder, read_rows(b"".join(map(moment_frame, moments))).moments)
 
 
 def sealed_segment(
