@@ -26,7 +26,8 @@ from necroscope.store.journal import (
 )
 from necroscope.store.seal import seal_recorded
 from necroscope.store.segment import Moment
-from necroscope.store.store import DESCRIPTION, StoredSegment, read_segment
+from necroscope.store.segment_description import Clock, SegmentDescription
+from necroscope.store.store import DESCRIPTION, SEALED, StoredSegment, read_segment
 from tests.segments import BEGIN_NS, core_seconds, segment_of
 
 SECOND_NS = 10**9
@@ -57,6 +58,16 @@ def event_of(kind: str, second: float, **more: Any) -> Event:
 def anchor_at(time_ns: int, offset_ns: int = OFFSET_NS, **more: Any) -> Anchor:
     """All clocks at a moment; the machine was never suspended."""
     return Anchor(time_ns, time_ns + offset_ns, **{"boot_ns": time_ns, "raw_ns": time_ns, **more})
+
+
+def listed_segment(
+    begin_ns: int, end_ns: int, clock: Clock | None = None, boot_id: str = BOOT_ID
+) -> StoredSegment:
+    """A sealed segment (times in UTC) of which nothing but the description is read."""
+    clock, host = clock or Clock(0), Labels("node", boot_id=boot_id)
+    described = SegmentDescription(SEALED, host, begin_ns, end_ns, clock)
+    folder = Path(f"/{begin_ns}")
+    return StoredSegment(folder, host.hostname, begin_ns, end_ns, clock.offset_ns, described)
 
 
 def open_segment(

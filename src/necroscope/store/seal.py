@@ -30,6 +30,7 @@ from necroscope.store.store import (
     SEALED,
     StoredSegment,
     describe_files,
+    read_document,
     read_segment,
 )
 from necroscope.store.stored_events import EVENTS, last_told, write_events
@@ -92,7 +93,7 @@ def _seal(
     kept = _kept_captures(segment, profile, keep_capture=keep_capture)
     names = [folder / COUNTERS, folder / PROFILE, folder / EVENTS, *kept]
     document = {
-        **segment.description,
+        **read_document(folder),
         "state": SEALED,
         "begin_ns": first + offset_ns,
         "end_ns": last + offset_ns,

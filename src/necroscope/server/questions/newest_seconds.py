@@ -57,11 +57,11 @@ class NewestSeconds:
     def events(self, since_ns: int) -> list[StoredEvent]:
         """The events since a time (UTC), in order; one that lasts as it was told last."""
         damaged: list[Damage] = []
-        sealed = [segment for segment in self.sealed if segment.description.get("events", True)]
+        sealed = [segment for segment in self.sealed if segment.description.events != {}]
         until_ns = self.end_ns + SECOND_NS  # an event of the second that has begun is told at once
         found = {one.id: one for one in events_between(sealed, since_ns, until_ns, damaged)}
         for segment, journal in self.open:
-            offset_ns = segment.description["clock"]["offset_ns"]  # as it will be sealed with
+            offset_ns = segment.description.clock.offset_ns  # as it will be sealed with
             for id, event in last_told(journal.events, offset_ns).items():
                 found[id] = StoredEvent(id, event.time_ns + segment.offset_ns, event, segment)
         late = [one for one in found.values() if since_ns <= one.utc_ns < until_ns]
