@@ -36,7 +36,7 @@ def main() -> None:
                 return import_file(store, capture)
 
             taken = best_of(seal, 2)
-            samples = seal().description["profile"]["samples"]
+            samples = seal().description.profile.samples
             per_sample = taken / samples
             first = first or per_sample
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -72,8 +72,8 @@ def measure(capture: Path, folder: Path) -> None:
 
     sealing = best_of(seal, 3)
     segment = seal()
-    samples = segment.description["profile"]["samples"]
-    size = sum(file["bytes"] for file in segment.description["files"])
+    samples = segment.description.profile.samples
+    size = sum(file.bytes or 0 for file in segment.description.files)
     print(f"capture: {capture.stat().st_size / 1e6:.0f} MB, {samples:,} samples")
     script = best_of(lambda: perf_script(capture), 1)
     report("perf.data to sealed profile", sealing, "perf script", script)

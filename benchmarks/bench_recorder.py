@@ -247,7 +247,7 @@ def _print_recorder(body: Mapping[str, Any], watched: Watched, segments: Sequenc
     costs = body["costs"]
     own = ", ".join(f"{name} {cost['cpu_seconds']:.2f} s" for name, cost in costs.items())
     total = sum(cost["cpu_seconds"] for cost in costs.values())
-    why = ", ".join(f"{one.description['ended']}" for one in segments)
+    why = ", ".join(one.description.ended for one in segments)
     print(f"the recorder: {body['moments']} seconds, {len(segments)} segments ({why})")
     if body["perf_starts"] > 1:
         print(f"  perf was started {body['perf_starts']} times: its share below is too small")
@@ -270,7 +270,7 @@ Spans = Mapping[int, tuple[float, float]]  # the first and the last sample of ev
 
 
 def _spans(segment: StoredSegment) -> Spans:
-    rows = segment.description.get("profile", {}).get("per_core", ())
+    rows = segment.description.profile.per_core
     return {core: (first_ns / 1e9, last_ns / 1e9) for core, _, first_ns, last_ns, _ in rows}
 
 

@@ -22,7 +22,7 @@ from benchmarks.generated_samples import HERTZ, KERNEL, USER_LIBRARY, WALK, WALK
 from necroscope import _native
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.idle import idle_rule
-from necroscope.store.store import DESCRIPTION, Store, StoredSegment, describe_files
+from necroscope.store.store import DESCRIPTION, Store, StoredSegment, describe_files, read_document
 
 STACKS = 20_000
 DEPTH = 10
@@ -107,7 +107,7 @@ def crowd(plan: Plan, segment: StoredSegment) -> int:
             Path(file.name), profile, idle=list(rule.idle), interrupt=list(rule.interrupt)
         )
     facts.pop("lines")
-    document = {key: value for key, value in segment.description.items() if key != "no_profile"}
+    document = {key: value for key, value in read_document(segment.folder).items() if key != "no_profile"}
     names = [path for path in segment.folder.iterdir() if path.name != DESCRIPTION]
     document |= {"profile": dict(facts), "files": describe_files(segment.folder, names)}
     (segment.folder / DESCRIPTION).write_text(json.dumps(document))

@@ -89,7 +89,7 @@ class Recorder:
             raise RecorderError(f"the recorder ended with {self.process.returncode}: {self.said()}")
         return any(
             segment.is_open
-            and segment.description["recorder"]["pid"] == self.pid
+            and segment.description.recorder.pid == self.pid
             and read_moments(segment, (CORES,))
             and (segment.capture.exists() or not samples)
             for segment in segments_of(self.store)

@@ -14,6 +14,7 @@ from necroscope.model.reading import Reading
 from necroscope.sources.cores import CORES
 from necroscope.sources.source import Source
 from necroscope.store.clock import Anchor
+from necroscope.store.counters import write_counters
 from necroscope.store.journal import (
     JOURNAL,
     End,
@@ -21,10 +22,12 @@ from necroscope.store.journal import (
     end_frame,
     event_frame,
     moment_frame,
+    read_rows,
 )
 from necroscope.store.seal import seal_recorded
 from necroscope.store.segment import Moment
-from necroscope.store.store import DESCRIPTION, StoredSegment, read_segment
+from necroscope.store.segment_description import Clock, SegmentDescription
+from necroscope.store.store import DESCRIPTION, SEALED, StoredSegment, read_segment
 from tests.segments import BEGIN_NS, core_seconds, segment_of
 
 SECOND_NS = 10**9
@@ -57,6 +60,16 @@ def anchor_at(time_ns: int, offset_ns: int = OFFSET_NS, **more: Any) -> Anchor:
     return Anchor(time_ns, time_ns + offset_ns, **{"boot_ns": time_ns, "raw_ns": time_ns, **more})
 
 
+def listed_segment(
+    begin_ns: int, end_ns: int, clock: Clock | None = None, boot_id: str = BOOT_ID
+) -> StoredSegment:
+    """A sealed segment (times in UTC) of which nothing but the description is read."""
+    clock, host = clock or Clock(0), Labels("node", boot_id=boot_id)
+    described = SegmentDescription(SEALED, host, begin_ns, end_ns, clock)
+    folder = Path(f"/{begin_ns}")
+    return StoredSegment(folder, host.hostname, begin_ns, end_ns, clock.offset_ns, described)
+
+
 def open_segment(
     root: Path,
     moments: Sequence[Moment],
@@ -79,6 +92,11 @@ def open_segment(
         frames.append(end_frame(End(moments[-1].time_ns, ended)))
     (folder / JOURNAL).write_bytes(b"".join(frames))
     return read_segment(folder)
+
+
+def write_moments(folder: Path, moments: Sequence[Moment]) -> None:
+    """Write the counters of moments, as they come out of a journal."""
+    write_counters(folder, read_rows(b"".join(map(moment_frame, moments))).moments)
 
 
 def sealed_segment(

@@ -3,13 +3,12 @@ from __future__ import annotations
 import argparse
 import time
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from necroscope.cli.times import Moment, moment, span
 from necroscope.errors import UsageError
-from necroscope.store.store import StoredSegment
+from tests.stored import listed_segment
 
 
 def test_a_duration_is_that_long_ago() -> None:
@@ -38,7 +37,7 @@ def test_a_time_of_day_is_its_last_occurrence_here() -> None:
 
 
 def test_a_plus_sign_counts_from_the_beginning() -> None:
-    segment = StoredSegment(Path("/s"), "node", 1000 * 10**9, 2000 * 10**9, 0, {})
+    segment = listed_segment(1000 * 10**9, 2000 * 10**9)
     assert moment("+70s").utc_ns([segment]) == 1070 * 10**9
     with pytest.raises(UsageError):
         moment("+70s").utc_ns([])

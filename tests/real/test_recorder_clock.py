@@ -65,12 +65,12 @@ def test_a_program_that_marks_and_spins_is_found_on_its_core(tmp_path: Path) -> 
     for mark in marks:
         (found,) = [event for event in events.values() if event["text"].endswith(mark.text)]
         errors.append(times[found["id"]] - (mark.before_ns + mark.after_ns) // 2)
-    against_perf = [s.description["profile"].get("log_clock_error_ns") for s in segments_of(store)]
+    against_perf = [s.description.profile.log_clock_error_ns for s in segments_of(store)]
     LOG.info("ns against the program's clock: %s; against perf's: %s", errors, against_perf)
     assert all(abs(error) < CLOCKS_AGREE_NS for error in errors), errors
     measured = [error for error in against_perf if error is not None]
     assert all(abs(error) < CLOCKS_AGREE_NS for error in measured), against_perf
-    has_tracepoint = any("printk:console" in s.description["profile"]["events"] for s in segments_of(store))
+    has_tracepoint = any("printk:console" in s.description.profile.events for s in segments_of(store))
     assert bool(measured) == has_tracepoint
 
 

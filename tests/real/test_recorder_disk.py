@@ -94,7 +94,7 @@ def test_filled_by_our_own_segments_the_newest_stay(disk: SmallDisk) -> None:
     assert (code, body["findings"]) == (0, []), one.said()
     left = segments_of(store)
     assert not first.exists()
-    sizes = [sum(file["bytes"] for file in segment.description["files"]) for segment in left]
+    sizes = [sum(file.bytes or 0 for file in segment.description.files) for segment in left]
     assert sum(sizes) <= (3 << 20) + 2 * max(sizes), "room is made before a segment is sealed"
     assert abs(left[-1].end_ns - time.time_ns()) < 5e9, "the newest is there"
     require_every_second(store)

@@ -11,6 +11,7 @@ import pytest
 from lab.faults import kernel_lines
 from lab.faults.hogs import user_hog
 from lab.faults.kernel_lines import TRUST, write_lines
+from necroscope.store.store import read_document
 from tests.real import recorders
 from tests.real.recorders import (
     SECOND_NS,
@@ -71,7 +72,7 @@ def test_nothing_is_written_until_an_event_then_what_was_before_it(
     assert abs(event.utc_ns - wrote) < SECOND_NS / 2
     there = seconds_with_counters(store)
     assert set(range(wrote // SECOND_NS - 4, wrote // SECOND_NS + 2)) <= there
-    profile = segment.description["profile"]
+    profile = read_document(segment.folder)["profile"]
     assert profile["begin_ns"] + segment.offset_ns < wrote - 3 * SECOND_NS, "samples of the seconds before"
     assert profile["end_ns"] + segment.offset_ns > wrote, "and of what came after"
     assert profile["per_core"][1][1] > 97 * 5

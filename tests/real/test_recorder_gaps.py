@@ -26,9 +26,9 @@ def load() -> Iterator[None]:
         yield
 
 
-def per_core(segment: StoredSegment) -> dict[int, tuple[int, int, int, int]]:
+def per_core(segment: StoredSegment) -> dict[int, tuple[int, ...]]:
     """Samples of the clock, the first, the last, and the widest gap between two."""
-    return {row[0]: tuple(row[1:]) for row in segment.description.get("profile", {}).get("per_core", ())}
+    return {row[0]: row[1:] for row in segment.description.profile.per_core}
 
 
 def perf_count(capture: Path) -> int:

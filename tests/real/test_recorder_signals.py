@@ -131,8 +131,7 @@ def test_without_root_it_records_what_it_can_and_says_what_it_could_not(home: Pa
     assert [finding["id"] for finding in body["findings"]] == ["capture-gap"]
     assert body["moments"] >= 4 and body["segments_sealed"] >= 2
     for segment in segments_of(store):
-        sources = segment.description["sources"]
-        absent = {name: row["reason"] for name, row in sources.items() if row["absent"]}
+        absent = {name: row.reason for name, row in segment.description.sources.items() if row.absent}
         assert not {"cores", "processes", "softnet"} & absent.keys(), absent
         assert all(absent.values()), "each with a reason"
         assert not segment.has_profile

@@ -139,7 +139,7 @@ def test_a_recorder_that_runs_is_waited_for(tmp_path: Path) -> None:
     assert code == EXIT_CODES[Verdict(body["verdict"])]
     assert body["after_seconds"] == pytest.approx(3, abs=0.6)
     assert body["before_seconds"] > 0
-    assert {segment.description["recorder"]["pid"] for segment in Store(store).segments()} == {recorder.pid}
+    assert {segment.description.recorder.pid for segment in Store(store).segments()} == {recorder.pid}
 
 
 CRASHING = """[Unit]

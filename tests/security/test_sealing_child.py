@@ -132,8 +132,8 @@ def test_what_harms_the_child_is_left_out_and_the_rest_is_sealed(
         tick_until(one, lambda: one.sealed)
     sealed = read_segment(segment.folder)
     assert read_moments(sealed) == MOMENTS
-    assert sealed.description["profile"]["samples"] == 1
-    assert any("functions of programs have no names" in gap for gap in sealed.description["profile"]["gaps"])
+    assert sealed.description.profile.samples == 1
+    assert any("functions of programs have no names" in gap for gap in sealed.description.profile.gaps)
     assert one.incomplete == 1 and "without the names of functions of programs" in one.error
 
 
@@ -147,7 +147,7 @@ def test_samples_that_nothing_can_read_are_kept_as_they_are(
         tick_until(one, lambda: one.sealed)
     sealed = read_segment(segment.folder)
     assert read_moments(sealed) == MOMENTS and not sealed.has_profile
-    assert "sealing with it failed" in sealed.description["no_profile"]
+    assert "sealing with it failed" in sealed.description.no_profile
     assert segment.capture.read_bytes() == before, "for somebody to look at it"
 
 
@@ -195,7 +195,7 @@ def test_the_memory_of_the_child_is_bounded(segment: StoredSegment) -> None:
     one.memory_bytes = MAX_MEMORY_BYTES
     one.drain(60)
     assert one.sealed
-    assert read_segment(segment.folder).description["profile"]["samples"] == len(offsets)
+    assert read_segment(segment.folder).description.profile.samples == len(offsets)
 
 
 def test_the_child_ends_by_itself_if_nobody_ends_it(segment: StoredSegment) -> None:

@@ -25,13 +25,13 @@ from necroscope.sources.kernel_log import (
     parse_syslog,
 )
 from necroscope.store.config import load_record_settings, load_trust_kmsg
-from necroscope.store.counters import read_counters, write_counters
+from necroscope.store.counters import read_counters
 from necroscope.store.journal import moment_frame, read_journal
 from necroscope.store.log_trust import trusting_programs
 from necroscope.store.segment import Moment
 from tests.agent.test_log_clock import Clocks, clocks, kmsg, marks  # noqa: F401 - fixtures
 from tests.segments import BEGIN_NS, kernel_log, segment_of
-from tests.stored import moment_of
+from tests.stored import moment_of, write_moments
 
 STALL = "ena 0000:00:05.0 eth0: Transmit time out"
 
@@ -76,7 +76,7 @@ def trusted_moment() -> Moment:
 @pytest.mark.parametrize("trusts", [True, False])
 def test_a_recording_says_itself_whether_programs_were_trusted(tmp_path: Path, trusts: bool) -> None:
     moment = trusted_moment() if trusts else moment_of(1, {KERNEL_LOG: kernel_log(STALL, facility=1)})
-    write_counters(tmp_path, [moment])
+    write_moments(tmp_path, [moment])
     (sealed,) = read_counters(tmp_path)
     (open_,) = read_journal(moment_frame(moment)).moments
     for read in (sealed, open_):

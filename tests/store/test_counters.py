@@ -23,11 +23,11 @@ from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.pressure import PRESSURE, Pressure, Stall
 from necroscope.sources.processes import PROCESSES, Processes, Task
 from necroscope.sources.units import UNITS
-from necroscope.store.counters import READINGS, read_counters, write_counters
+from necroscope.store.counters import READINGS, read_counters
 from necroscope.store.sampler import Sampler
 from necroscope.store.segment import Moment
 from tests.segments import BEGIN_NS, core_seconds
-from tests.stored import moment_of, seconds_of
+from tests.stored import moment_of, seconds_of, write_moments
 
 HOSTS = [Path("/"), *sorted((Path(__file__).parents[1] / "hosts").glob("debian-*"))]
 CGROUPS = HierarchyCount("cgroup v2", 2, 26, 6, 20, "/proc/cgroups")
@@ -58,7 +58,7 @@ def moments_of_many_sources() -> list[Moment]:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     moments = moments_of_many_sources()
-    write_counters(tmp_path, moments)
+    write_moments(tmp_path, moments)
     assert read_counters(tmp_path) == moments
 
 
@@ -67,8 +67,14 @@ def test_real_readings_come_back(root: Path, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     sampler = Sampler(Host(root))
     moments = [sampler.read(everything=True) for _ in range(3)]
-    write_counters(tmp_path, moments)
-    assert read_counters(tmp_path) == moments
+    write_moments(tmp_path, moments)
+    assert read_counters(tmp_path) == [_as_journalled(moment) for moment in moments]
+
+
+def _as_journalled(moment: Moment) -> Moment:
+    """The same moment; a journal has the detail of an absent reading only."""
+    readings = {name: Reading(r.value) if r.value is not None else r for name, r in moment.readings.items()}
+    return replace(moment, readings=readings)
 
 
 def test_an_absent_reading_stays_absent_with_its_reason(tmp_path: Path) -> None:
@@ -78,7 +84,7 @@ def test_an_absent_reading_stays_absent_with_its_reason(tmp_path: Path) -> None:
         moment_of(1, {PRESSURE: Pressure(STALL, STALL, STALL, None)}),
         moment_of(2, {PRESSURE: replace(reading, absence=Absence.BROKEN)}),
     ]
-    write_counters(tmp_path, moments)
+    write_moments(tmp_path, moments)
     read = [moment.readings[PRESSURE.id] for moment in read_counters(tmp_path)]
     assert [reading.absence for reading in read] == [Absence.SWITCHED_OFF, None, Absence.BROKEN]
     assert read[0].detail == "psi=0"
@@ -86,7 +92,7 @@ def test_an_absent_reading_stays_absent_with_its_reason(tmp_path: Path) -> None:
 
 def test_only_the_sources_asked_for_and_their_moments(tmp_path: Path) -> None:
     moments = [moment_of(0, {CORES: CORE_SECONDS[0], UNITS: ()}), moment_of(1, {UNITS: ()})]
-    write_counters(tmp_path, moments)
+    write_moments(tmp_path, moments)
     (moment,) = read_counters(tmp_path, (CORES,))
     assert list(moment.readings) == [CORES.id]
     assert [list(moment.readings) for moment in read_counters(tmp_path, (UNITS,))] == [[UNITS.id]] * 2
@@ -95,13 +101,13 @@ def test_only_the_sources_asked_for_and_their_moments(tmp_path: Path) -> None:
 def test_two_moments_of_one_time_become_one(tmp_path: Path) -> None:
     """A recording begins with the counters, and then the lines that were logged before."""
     log = KernelLog((LogLine(BEGIN_NS, "line", 0, 1),), 0, "/dev/kmsg")
-    write_counters(tmp_path, [moment_of(0, {CORES: CORE_SECONDS[0]}), moment_of(0, {KERNEL_LOG: log})])
+    write_moments(tmp_path, [moment_of(0, {CORES: CORE_SECONDS[0]}), moment_of(0, {KERNEL_LOG: log})])
     assert read_counters(tmp_path) == [moment_of(0, {CORES: CORE_SECONDS[0], KERNEL_LOG: log})]
 
 
 def test_duckdb_reads_every_file(tmp_path: Path) -> None:
     moments = moments_of_many_sources()
-    write_counters(tmp_path, moments)
+    write_moments(tmp_path, moments)
     connection = duckdb.connect()
     rows = {
         path.stem: connection.execute(f"SELECT count(*) FROM '{path}'").fetchall()[0][0]
@@ -140,14 +146,14 @@ def test_duckdb_reads_every_file(tmp_path: Path) -> None:
 
 
 def test_rows_of_one_core_follow_each_other_in_time(tmp_path: Path) -> None:
-    write_counters(tmp_path, moments_of_many_sources())
+    write_moments(tmp_path, moments_of_many_sources())
     table = _native.read_table(tmp_path / "cores.parquet")
     places = list(zip(table["core"], table["time"], strict=True))
     assert places == sorted(places)
 
 
 def test_a_column_that_an_older_version_did_not_write_is_unknown(tmp_path: Path) -> None:
-    write_counters(tmp_path, [moment_of(0, {PROCESSES: Processes(7, ()), CORES: CORE_SECONDS[0]})])
+    write_moments(tmp_path, [moment_of(0, {PROCESSES: Processes(7, ()), CORES: CORE_SECONDS[0]})])
     path = tmp_path / "cores.parquet"
     kept = {name: values for name, values in _native.read_table(path).items() if name != "steal"}
     path.unlink()
@@ -160,7 +166,7 @@ def test_a_column_that_an_older_version_did_not_write_is_unknown(tmp_path: Path)
 @pytest.mark.parametrize("name", [READINGS, "cores.parquet", "processes.tasks.parquet"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_damage_is_an_error_and_not_an_empty_reading(tmp_path: Path, name: str, damage: str) -> None:
-    write_counters(tmp_path, moments_of_many_sources())
+    write_moments(tmp_path, moments_of_many_sources())
     path = tmp_path / name
     if damage == "gone":
         path.unlink()
@@ -173,14 +179,14 @@ def test_damage_is_an_error_and_not_an_empty_reading(tmp_path: Path, name: str, 
 
 def test_a_segment_of_nothing_but_counters_of_cores(tmp_path: Path) -> None:
     moments = seconds_of(["idle"] * 5, ["system"] * 5)
-    write_counters(tmp_path, moments)
+    write_moments(tmp_path, moments)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cores.parquet", READINGS]
     assert read_counters(tmp_path, (CORES,)) == moments
 
 
 def test_labels_of_any_name_and_recordings_that_are_older(tmp_path: Path) -> None:
     labels = Labels("node", zone="b", address="10.0.0.7", others=(Label("pool", "x"), Label("rack", "b17")))
-    write_counters(tmp_path, [Moment(1, {INSTANCE.id: Reading(labels)}, {INSTANCE.id: 5})])
+    write_moments(tmp_path, [Moment(1, {INSTANCE.id: Reading(labels)}, {INSTANCE.id: 5})])
     (moment,) = read_counters(tmp_path)
     assert moment.readings[INSTANCE.id].value == labels
     (tmp_path / "instance.others.parquet").unlink()

@@ -10,7 +10,9 @@ from necroscope.model.reading import Absence, Reading
 from necroscope.sources.cores import CORES
 from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_queues import NIC_QUEUES
+from necroscope.sources.softirqs import SOFTIRQS
 from necroscope.sources.units import UNITS
 from necroscope.store.clock import Anchor
 from necroscope.store.frames import frame
@@ -25,6 +27,7 @@ from necroscope.store.journal import (
     read_journal,
 )
 from necroscope.store.segment import Moment
+from necroscope.store.tables import shape_of
 from tests.segments import BEGIN_NS, core_seconds
 from tests.stored import event_of, moment_of, seconds_of
 
@@ -104,11 +107,13 @@ def test_a_reading_with_other_columns_is_absent_and_not_mistaken() -> None:
         CORES.id: [[[0, 1, 2]]],  # a flat table
         KERNEL_LOG.id: [[[0, "way", False, "one more"]], []],  # one with tables beside it
         INTERRUPTS.id: [[[1, "eth0"]]],  # without one of its tables
+        SOFTIRQS.id: [[[0] * len(shape_of(SOFTIRQS).tables[0].columns), [1]]],  # not in the first row
+        MEMORY_CGROUPS.id: [[], []],  # nothing, of a source that always gives one value
         NIC_QUEUES.id: [[], [], []],
     }
     (moment,) = read_journal(_changed("moment", [5, readings, {}])).moments
     broken = {name for name, reading in moment.readings.items() if reading.absence is Absence.BROKEN}
-    assert broken == {CORES.id, KERNEL_LOG.id, INTERRUPTS.id}
+    assert broken == readings.keys() - {NIC_QUEUES.id}
     assert "another version" in moment.readings[CORES.id].reason
 
 

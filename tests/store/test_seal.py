@@ -24,7 +24,7 @@ from necroscope.store.journal import JOURNAL, LOCK, clip_frame
 from necroscope.store.process_lock import LOCK_MODE, locked
 from necroscope.store.read_range import read_moments
 from necroscope.store.seal import seal_recorded
-from necroscope.store.store import Store, read_segment
+from necroscope.store.store import Store, read_document, read_segment
 from necroscope.store.stored_events import read_events
 from tests.segments import BEGIN_NS
 from tests.stored import (
@@ -86,7 +86,7 @@ def test_the_description_tells_what_is_in_it(tmp_path: Path) -> None:
     absent: Reading[Any] = Reading(absence=Absence.NOT_PERMITTED, detail="no bus")
     moments = [*MOMENTS, moment_of(6, {UNITS: absent})]
     segment = sealed_segment(tmp_path, moments, [event_of("oom-kill", 1), event_of("oom-kill", 2)])
-    document = segment.description
+    document = read_document(segment.folder)
     assert (document["state"], document["ended"], document["kept"]) == ("sealed", "full", 2)
     assert (segment.begin_ns, segment.end_ns) == (UTC_NS, UTC_NS + 6 * SECOND_NS)
     assert document["events"] == {"oom-kill": 2}
@@ -103,13 +103,13 @@ def test_the_description_tells_what_is_in_it(tmp_path: Path) -> None:
 
 def test_an_event_that_is_told_twice_is_counted_once(tmp_path: Path) -> None:
     told = [event_of("core-saturated", 1, seconds=seconds) for seconds in (3.0, 4.0)]
-    assert sealed_segment(tmp_path, MOMENTS, told).description["events"] == {"core-saturated": 1}
+    assert sealed_segment(tmp_path, MOMENTS, told).description.events == {"core-saturated": 1}
 
 
 def test_a_killed_recorder_is_told_from_a_stopped_one(tmp_path: Path) -> None:
     segment = sealed_segment(tmp_path, MOMENTS, ended="")
-    assert segment.description["ended"] == "killed"
-    assert not segment.description["kept"], "without an event nobody comes back for it"
+    assert segment.description.ended == "killed"
+    assert not segment.description.kept, "without an event nobody comes back for it"
 
 
 def test_a_cut_journal_is_sealed_as_far_as_it_is_whole(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_samples_beside_a_damaged_journal_are_not_thrown_away(tmp_path: Path) ->
     segment.capture.write_bytes(b"perf")
     assert seal_recorded(segment, Samples(begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 5)) == "sealed"
     sealed = read_segment(segment.folder)
-    assert (sealed.end_ns - sealed.begin_ns, sealed.description["profile"]["samples"] > 0) == (5, True)
+    assert (sealed.end_ns - sealed.begin_ns, sealed.description.profile.samples > 0) == (5, True)
 
 
 def test_samples_are_sealed_and_perf_s_files_go(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_samples_are_sealed_and_perf_s_files_go(tmp_path: Path) -> None:
         (segment.folder / name).write_bytes(b"perf")
     seal_recorded(segment, Samples(begin_ns=BEGIN_NS - 5, end_ns=BEGIN_NS + 9 * SECOND_NS))
     sealed = read_segment(segment.folder)
-    assert sealed.description["profile"]["samples"] == 3
+    assert sealed.description.profile.samples == 3
     assert (sealed.begin_ns, sealed.end_ns) == (UTC_NS - 5, UTC_NS + 9 * SECOND_NS), "all of it"
     assert not list(segment.folder.glob("perf.data*"))
 
@@ -203,7 +203,7 @@ def test_perf_data_is_kept_on_request(tmp_path: Path) -> None:
     segment.capture.write_bytes(b"perf")
     seal_recorded(segment, Samples(), keep_capture=True)
     assert segment.capture.read_bytes() == b"perf"
-    assert "perf.data" in {file["name"] for file in read_segment(segment.folder).description["files"]}
+    assert "perf.data" in {file.name for file in read_segment(segment.folder).description.files}
 
 
 def test_perf_data_that_cannot_be_read_is_kept_and_said(tmp_path: Path) -> None:
@@ -211,10 +211,10 @@ def test_perf_data_that_cannot_be_read_is_kept_and_said(tmp_path: Path) -> None:
     segment.capture.write_bytes(b"no perf data")
     seal_recorded(segment, unreadable)
     sealed = read_segment(segment.folder)
-    assert "not a perf.data file" in sealed.description["no_profile"]
+    assert "not a perf.data file" in sealed.description.no_profile
     assert not sealed.has_profile and not sealed.profile.exists()
     assert segment.capture.read_bytes() == b"no perf data"
-    assert "perf.data" in {file["name"] for file in sealed.description["files"]}
+    assert "perf.data" in {file.name for file in sealed.description.files}
     assert read_moments(sealed) == MOMENTS, "the counters are not lost with it"
 
 
@@ -249,7 +249,7 @@ def test_the_log_clock_is_checked_against_what_perf_saw_of_the_same_lines(tmp_pa
     segment = open_segment(tmp_path, [*MOMENTS, moment_of(6, {KERNEL_LOG: log})])
     segment.capture.write_bytes(b"perf")
     seal_recorded(segment, Samples(lines=[(BEGIN_NS + 100, 0, "seen by both\n"), (5, 0, "by perf")]))
-    profile = read_segment(segment.folder).description["profile"]
+    profile = read_document(segment.folder)["profile"]
     assert profile["log_clock_error_ns"] == 200
     assert "lines" not in profile
 

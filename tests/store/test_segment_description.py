@@ -9,7 +9,6 @@ import pytest
 
 from necroscope.errors import StoreError
 from necroscope.model.labels import Label, Labels
-from necroscope.store.read_range import labels_of
 from necroscope.store.store import DESCRIPTION, Store, read_segment
 from tests.stored import sealed_segment, seconds_of
 
@@ -75,7 +74,7 @@ def test_labels_of_any_name_and_those_of_older_recordings(tmp_path: Path) -> Non
     document = json.loads(path.read_text())
     labels = Labels("n", zone="b", address="10.0.0.7", others=(Label("rack", "b17"),))
     path.write_text(json.dumps({**document, "host": asdict(labels)}))
-    assert labels_of(read_segment(segment.folder)) == labels
+    assert read_segment(segment.folder).description.host == labels
     older = {name: value for name, value in asdict(labels).items() if name not in ("address", "others")}
     path.write_text(json.dumps({**document, "host": {**older, "of_a_newer_version": [1]}}))
-    assert labels_of(read_segment(segment.folder)) == Labels("n", zone="b")
+    assert read_segment(segment.folder).description.host == Labels("n", zone="b")

@@ -25,8 +25,8 @@ def test_a_sealed_segment_is_found_again(tmp_path: Path) -> None:
         segment = seal(folder, DESCRIPTION, BEGIN_NS)
     assert segment.folder == tmp_path / "node-17/20260415T100211Z"
     assert store.segments() == [segment]
-    (file,) = segment.description["files"]
-    assert (file["name"], file["bytes"], file["sha256"][:8]) == ("data", 3, "ba7816bf")
+    (file,) = segment.description.files
+    assert (file.name, file.bytes, file.sha256[:8]) == ("data", 3, "ba7816bf")
 
 
 def test_what_was_not_sealed_leaves_nothing(tmp_path: Path) -> None:

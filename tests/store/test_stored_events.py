@@ -183,7 +183,7 @@ def test_a_segment_without_events_or_with_none_yet(tmp_path: Path) -> None:
     assert read_events(open_segment(tmp_path, ())) == []
     imported = sealed_segment(tmp_path, MOMENTS)
     (imported.folder / EVENTS).unlink()
-    assert read_events(replace(imported, description={**imported.description, "files": []})) == []
+    assert read_events(replace(imported, description=replace(imported.description, files=()))) == []
 
 
 def test_a_file_that_should_be_there_and_is_not_is_damage(tmp_path: Path) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from necroscope.store.segment_description import Clock
 from necroscope.store.store import StoredSegment
 from necroscope.store.wall_time import with_right_clocks
-from tests.stored import SECOND_NS, UTC_NS
+from tests.stored import SECOND_NS, UTC_NS, listed_segment
 
 RIGHT_NS = UTC_NS  # UTC minus CLOCK_MONOTONIC, when the clock was right and nothing suspended
 
@@ -22,12 +21,9 @@ def segment(
     """Of a machine whose wall clock is some seconds ahead."""
     begin_ns = second * SECOND_NS
     offset_ns = RIGHT_NS + int(ahead * 1e9) + suspended * SECOND_NS
-    clock = {"offset_ns": offset_ns, "suspended_ns": suspended * SECOND_NS}
-    if synchronised is not None:
-        clock["synchronised"] = synchronised
-    document = {"state": "sealed", "host": {"boot_id": boot_id}, "clock": clock}
     utc_ns = begin_ns + offset_ns
-    return StoredSegment(Path(f"/{second}"), "node", utc_ns, utc_ns + 5 * SECOND_NS, offset_ns, document)
+    clock = Clock(offset_ns, synchronised, suspended * SECOND_NS)
+    return listed_segment(utc_ns, utc_ns + 5 * SECOND_NS, clock, boot_id)
 
 
 def begins(segments: list[StoredSegment]) -> list[float]:

@@ -18,7 +18,7 @@ from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.processes import PROCESSES
 from necroscope.store.clock import Anchor
-from necroscope.store.read_range import labels_of, read_moments
+from necroscope.store.read_range import read_moments
 from necroscope.store.segment import Segment
 from necroscope.store.store import StoredSegment
 from necroscope.store.stored_events import read_events
@@ -72,18 +72,17 @@ class Digest:
 
 def digest(stored: StoredSegment, run: str, churn_pid: int, cores: frozenset[int]) -> Digest:
     """Read all of a segment; what cannot be read is an error."""
-    segment = Segment(labels_of(stored), Anchor(0, stored.offset_ns), tuple(read_moments(stored)))
+    segment = Segment(stored.description.host, Anchor(0, stored.offset_ns), tuple(read_moments(stored)))
     events = [one.event for one in read_events(stored)]
     core_times = list(segment.series(CORES))
     logs = [log.value for log in segment.series(KERNEL_LOG)]
     ledgers = [ledger.value for ledger in segment.series(CGROUP_LEDGER)]
     ended = [one for processes in segment.series(PROCESSES) for one in processes.value.ended]
-    profile = stored.description.get("profile", {})
     comm = comm_of(churn_pid)
     return Digest(
         name=stored.folder.name,
         size_bytes=sum(file.stat().st_size for file in stored.folder.rglob("*") if file.is_file()),
-        ended=stored.description["ended"],
+        ended=stored.description.ended,
         damaged=tuple(_damaged(stored)),
         moments_ns=tuple(moment.time_ns for moment in core_times),
         cores_missing=sum(1 for moment in core_times if cores - {row.core for row in moment.value}),
@@ -96,7 +95,7 @@ def digest(stored: StoredSegment, run: str, churn_pid: int, cores: frozenset[int
         leaks=tuple(leak.path for ledger in ledgers for leak in ledger.leaks if leak.creator == comm),
         children_ticks=sum(one.ticks for one in ended if one.pid == churn_pid),
         samples=_samples(stored),
-        samples_lost=max(profile.get("lost_samples") or 0, profile.get("lost_records") or 0),
+        samples_lost=stored.description.profile.lost or 0,
     )
 
 
@@ -152,7 +151,7 @@ def _samples(stored: StoredSegment) -> dict[tuple[int, int], int]:
 
 
 def _damaged(stored: StoredSegment) -> Iterator[str]:
-    for file in stored.description["files"]:
-        content = (stored.folder / file["name"]).read_bytes()
-        if hashlib.sha256(content).hexdigest() != file["sha256"]:
-            yield f"{stored.folder.name}/{file['name']}"
+    for file in stored.description.files:
+        content = (stored.folder / file.name).read_bytes()
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            yield f"{stored.folder.name}/{file.name}"

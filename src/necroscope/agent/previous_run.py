@@ -74,7 +74,7 @@ def _left_open(folder: Path) -> StoredSegment | None:
     if segment.is_open:
         return segment
     # Sealed, and killed before the last step.
-    kept = {file["name"] for file in segment.description["files"]}
+    kept = {file.name for file in segment.description.files}
     for path in (folder / JOURNAL, *folder.glob(f"{CAPTURE}*")):
         if path.name not in kept:
             path.unlink(missing_ok=True)  # its sealing child may still be at it

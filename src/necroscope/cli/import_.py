@@ -11,8 +11,7 @@ from necroscope.cli.arguments import add_store
 from necroscope.cli.screen import Screen
 from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.import_ import import_file
-from necroscope.profiles.window import lost_in
-from necroscope.store.store import Store, StoredSegment
+from necroscope.store.store import Store, StoredSegment, read_document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +37,8 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _document(segment: StoredSegment) -> dict[str, Any]:
-    facts = {name: value for name, value in segment.description.items() if name not in ("begin_ns", "end_ns")}
+    document = read_document(segment.folder)
+    facts = {name: value for name, value in document.items() if name not in ("begin_ns", "end_ns")}
     return {
         "folder": str(segment.folder),
         "begin": iso_utc(segment.begin_ns),
@@ -48,17 +48,17 @@ def _document(segment: StoredSegment) -> dict[str, Any]:
 
 
 def _text(screen: Screen, segment: StoredSegment) -> str:
-    document, facts = _document(segment), segment.description["profile"]
+    document, facts = _document(segment), segment.description.profile
     seconds = (segment.end_ns - segment.begin_ns) / 1e9
     rows = [
         ("host", segment.host),
         ("time", f"{document['begin']} to {document['end']}, {seconds:.1f} s"),
         ("time known from", document["clock"]["basis"]),
-        ("samples", f"{facts['samples']:,} of {', '.join(facts['events'])}"),
-        ("stacks", f"{facts['stacks']:,} different, of {facts['frames']:,} functions"),
-        ("without a name", f"{facts['unnamed_frames']:,} of the functions"),
-        ("lost", "unknown" if (lost := lost_in(segment)) is None else f"{lost:,}"),
+        ("samples", f"{facts.samples:,} of {', '.join(facts.events)}"),
+        ("stacks", f"{facts.stacks:,} different, of {facts.frames:,} functions"),
+        ("without a name", f"{facts.unnamed_frames:,} of the functions"),
+        ("lost", "unknown" if facts.lost is None else f"{facts.lost:,}"),
         ("segment", document["folder"]),
     ]
-    rows += [("missing", gap) for gap in facts.get("gaps", [])]
+    rows += [("missing", gap) for gap in facts.gaps]
     return f"{screen.paint(document['imported_from'], 'bold')}\n{screen.table(rows)}"

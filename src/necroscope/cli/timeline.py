@@ -81,7 +81,7 @@ def _step_ns(arguments: argparse.Namespace, chosen: Chosen, length_ns: int) -> i
     step_ns = min(int(arguments.step * 1e9), LONGEST_STEP_NS)
     if step_ns < SECOND_NS:
         raise UsageError("--step: the shortest step is a second")
-    cores = max(1, *(s.description["host"].get("cores_online", 1) for s in chosen.segments))
+    cores = max(1, *(s.description.host.cores_online for s in chosen.segments))
     columns = -(-length_ns // step_ns)
     if columns * cores > MOST_CELLS:
         enough = -(-seconds // max(MOST_CELLS // cores, 1))

@@ -36,7 +36,7 @@ from necroscope.sources.processes import PROCESSES
 from necroscope.sources.run_queues import RUN_QUEUES
 from necroscope.sources.source import Source
 from necroscope.store.clock import Anchor
-from necroscope.store.read_range import labels_of, read_moments
+from necroscope.store.read_range import read_moments
 from necroscope.store.retention import read_entries
 from necroscope.store.segment import Moment, Segment
 from necroscope.store.store import StoredSegment, read_segment
@@ -158,7 +158,7 @@ class ActiveFindings:
         moments = [one for one in read_moments(stored, [*sources.values()]) if one.time_ns >= since_ns]
         if not moments:
             return
-        self._labels = labels_of(stored)
+        self._labels = stored.description.host
         self._first_ns = self._first_ns or moments[0].time_ns
         self._window.clear()
         found = find_in_log(self._segment(moments, stored.offset_ns))

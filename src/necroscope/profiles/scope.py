@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from necroscope import _native
 from necroscope.errors import UsageError
 from necroscope.model.timestamp import SECOND_NS
-from necroscope.profiles.window import Selection, add_lost, lost_in, opened, touched
+from necroscope.profiles.window import Selection, add_lost, opened, touched
 from necroscope.store.store import StoredSegment
 
 MOST_CELLS = 86_400 * 50  # a day of seconds in fifty rows
@@ -54,7 +54,7 @@ def scope(segments: Sequence[StoredSegment], selection: Selection, rows: int = 5
     for segment in looked_at:
         with opened(segment) as profile:
             cells.add(profile, selection.query(segment), selection.range_in(segment)[0])
-        lost = add_lost(lost, lost_in(segment))
+        lost = add_lost(lost, segment.description.profile.lost)
     samples, idle, unknown = cells.totals
     return Scope(
         begin_ns=selection.begin_ns,

@@ -113,7 +113,7 @@ def windows(
             for selection in selections:
                 if selection.overlaps(segment):
                     stacks.add(profile, selection.query(segment), split)
-        lost = add_lost(lost, lost_in(segment))
+        lost = add_lost(lost, segment.description.profile.lost)
     samples, idle, unknown = stacks.totals
     seconds = sum(recorded_seconds(near, selection) for selection in selections)
     rates = frozenset(rate for rate in map(sampling_rate, inside) if rate)
@@ -166,14 +166,6 @@ def as_it_is_now(segment: StoredSegment) -> StoredSegment | None:
     return segment if segment.folder.exists() else None
 
 
-def lost_in(segment: StoredSegment) -> int | None:
-    """Records that the kernel dropped, samples among them; None where the capture does not say."""
-    facts = segment.description.get("profile", {})
-    known = [n for n in (facts.get("lost_samples"), facts.get("lost_records")) if n is not None]
-    # The kernel counts a dropped sample in both.
-    return max(known, default=None)
-
-
 def add_lost(one: int | None, other: int | None) -> int | None:
     """The sum, unknown where one of them is."""
     return None if one is None or other is None else one + other
@@ -188,9 +180,7 @@ def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
     if found.idle:
         raise NoSamplesError("all samples there are of idle cores", hint="--idle counts them")
     for segment in segments:
-        if any(one.overlaps(segment) for one in found.selections) and (
-            why := segment.description.get("no_profile")
-        ):
+        if any(one.overlaps(segment) for one in found.selections) and (why := segment.description.no_profile):
             raise NoSamplesError("no samples there", hint=f"{segment.folder.name}: {why}")
     spans = f"{iso_utc(segments[0].begin_ns)} to {iso_utc(segments[-1].end_ns)}"
     raise NoSamplesError("no samples there", hint=f"the store has {len(segments)} segments, from {spans}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from necroscope.model.reading import Absence, Reading
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
 from necroscope.store.gc_paused import no_garbage
+from necroscope.store.journal import MomentRows
 from necroscope.store.segment import Moment
 from necroscope.store.segment_damage import unreadable_file
-from necroscope.store.tables import Row, Shape, Table, shape_of
+from necroscope.store.tables import Row, Shape, Table, Tables, shape_of
 
 READINGS = "readings.parquet"
 ADDED_LATER = frozenset(("instance.others",))  # tables that older versions did not write
@@ -32,35 +33,38 @@ READING_COLUMNS = (
 )
 
 
-def write_counters(folder: Path, moments: Sequence[Moment]) -> None:
-    """Write all readings of a segment."""
+def write_counters(folder: Path, moments: Sequence[MomentRows]) -> None:
+    """Write all readings of a segment: the rows of its journal as columns."""
     rows = [
         (moment.time_ns, name, reading.absence and reading.absence.name, reading.detail, moment.cost_ns[name])
         for moment in moments
         for name, reading in moment.readings.items()
     ]
-    _write(folder / READINGS, READING_COLUMNS, rows)
+    _native.write_table(folder / READINGS, _transposed(READING_COLUMNS, rows))
     for source in SOURCES:
-        values = [
+        recorded = [
             (moment.time_ns, reading.value)
             for moment in moments
             if (reading := moment.readings.get(source.id)) and reading.value is not None
         ]
-        if values:
-            _write_source(folder, shape_of(source), values)
+        if recorded:
+            _write_source(folder, shape_of(source), recorded)
 
 
-def _write_source(folder: Path, shape: Shape, values: Sequence[tuple[int, Any]]) -> None:
-    # By table and place in the reading: the rows of one core, of one device, in the order of time.
-    placed: list[list[list[Row]]] = [[] for _ in shape.tables]
-    for time_ns, value in values:
-        for places, rows in zip(placed, shape.rows(value), strict=True):
-            places.extend([] for _ in range(len(rows) - len(places)))
-            for place, row in zip(places, rows, strict=False):
-                place.append((time_ns, *row))
-    for table, places in zip(shape.tables, placed, strict=True):
-        rows = list(chain.from_iterable(places))
-        _write(folder / f"{table.name}.parquet", _columns(shape, table), rows)
+def _write_source(folder: Path, shape: Shape, recorded: Sequence[tuple[int, Tables]]) -> None:
+    times = [time_ns for time_ns, _ in recorded]
+    for number, table in enumerate(shape.tables):
+        # By place in the reading: the rows of one core, of one device, in the order of time.
+        places = zip_longest(*(tables[number] for _, tables in recorded))
+        placed = [
+            (time_ns, row)
+            for rows in places
+            for time_ns, row in zip(times, rows, strict=True)
+            if row is not None
+        ]
+        columns = [("time", "int", [time_ns for time_ns, _ in placed])]
+        columns += _transposed(_columns(shape, table)[1:], [row for _, row in placed])
+        _native.write_table(folder / f"{table.name}.parquet", columns)
 
 
 def _columns(shape: Shape, table: Table) -> Sequence[tuple[str, str]]:
@@ -68,11 +72,9 @@ def _columns(shape: Shape, table: Table) -> Sequence[tuple[str, str]]:
     return (("time", "int"), *of, *table.columns)
 
 
-def _write(path: Path, columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> None:
+def _transposed(columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> list[tuple[str, str, list[Any]]]:
     values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-    _native.write_table(
-        path, [(name, kind, column) for (name, kind), column in zip(columns, values, strict=True)]
-    )
+    return [(name, kind, column) for (name, kind), column in zip(columns, values, strict=True)]
 
 
 @no_garbage()

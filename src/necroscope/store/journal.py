@@ -6,19 +6,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.plain_files import read_plain
+from necroscope.sources.source import Source
 from necroscope.store.clock import Anchor
 from necroscope.store.frames import frame, payloads
 from necroscope.store.segment import Moment
 from necroscope.store.segment_damage import damaged_segment
-from necroscope.store.tables import shape_of
+from necroscope.store.tables import Tables, shape_of
 
 T = TypeVar("T")
+M = TypeVar("M")
 
 JOURNAL = "journal.frames"
 LOCK = ".lock"  # held by who writes or seals; the journal itself could be held by whoever may read it
@@ -34,11 +36,26 @@ class End:
     why: str  # full, stopped, clock-step, capture, event
 
 
+@dataclass(frozen=True, slots=True)
+class MomentRows:
+    """A moment as it is written: rows of tables, of which no objects were made."""
+
+    time_ns: int
+    readings: Mapping[str, Reading[Tables]]
+    cost_ns: Mapping[str, int]
+
+    def value(self, source: Source[T]) -> T | None:
+        """What a source said; None if it was not due, or absent."""
+        reading = self.readings.get(source.id)
+        value: T | None = _decoded(source.id, reading).value if reading else None
+        return value
+
+
 @dataclass(slots=True)
-class Journal:
+class Journal(Generic[M]):
     """What was written until now. Without an end, the recorder still runs or was killed."""
 
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[M] = field(default_factory=list)
     anchors: list[Anchor] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     end: End | None = None
@@ -85,16 +102,30 @@ def journal_bytes(folder: Path) -> bytes:
         raise damaged_segment(f"{folder / JOURNAL}: {error.strerror}") from error
 
 
-def read_journal(data: bytes) -> Journal:
+def read_journal(data: bytes) -> Journal[Moment]:
+    """All that is whole in a journal, with the readings as their sources gave them."""
+    rows = read_rows(data)
+    moments = [
+        Moment(
+            moment.time_ns,
+            {name: _decoded(name, reading) for name, reading in moment.readings.items()},
+            moment.cost_ns,
+        )
+        for moment in rows.moments
+    ]
+    return Journal(moments, rows.anchors, rows.events, rows.end, rows.clip_begin_ns, rows.clip_end_ns)
+
+
+def read_rows(data: bytes) -> Journal[MomentRows]:
     """All that is whole in a journal. Frames of a kind that we do not know are left out."""
-    journal = Journal()
+    journal = Journal[MomentRows]()
     for payload in payloads(data):
         kind, content = json.loads(payload)
         match kind:
             case "moment":
                 time_ns, readings, cost_ns = content
-                known = {name: _decoded(name, row) for name, row in readings.items() if name in BY_ID}
-                journal.moments.append(Moment(time_ns, known, cost_ns))
+                known = {name: _checked(name, rows) for name, rows in readings.items() if name in BY_ID}
+                journal.moments.append(MomentRows(time_ns, known, cost_ns))
             case "anchor":
                 journal.anchors.append(_known(Anchor, content))
             case "event":
@@ -128,13 +159,18 @@ def _encoded(source: str, reading: Reading[Any]) -> Sequence[Any] | Mapping[str,
     return shape_of(BY_ID[source]).rows(reading.value)
 
 
-def _decoded(source: str, row: Any) -> Reading[Any]:
-    if isinstance(row, dict):
-        return Reading(absence=Absence[row["absence"]], detail=row["detail"])
-    shape = shape_of(BY_ID[source])
-    if not shape.fits(row):
+def _checked(source: str, rows: Any) -> Reading[Tables]:
+    if isinstance(rows, dict):
+        return Reading(absence=Absence[rows["absence"]], detail=rows["detail"])
+    if not shape_of(BY_ID[source]).fits(rows):
         return Reading(absence=Absence.BROKEN, detail="recorded by another version of necroscope")
-    return Reading(shape.value(row))
+    return Reading(rows)
+
+
+def _decoded(source: str, reading: Reading[Tables]) -> Reading[Any]:
+    if reading.value is None:
+        return reading
+    return Reading(shape_of(BY_ID[source]).value(reading.value))
 
 
 def _known(type_: type[T], content: Mapping[str, Any]) -> T:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 from necroscope.errors import NecroscopeError
-from necroscope.model.labels import Label, Labels
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
 from necroscope.store.clock import STEP_NS, Anchor
@@ -47,7 +45,7 @@ def read_stretch(
         elif moments:
             stretches.append((stored, moments))
     return [
-        Segment(labels_of(stored), Anchor(0, stored.offset_ns), tuple(moments))
+        Segment(stored.description.host, Anchor(0, stored.offset_ns), tuple(moments))
         for stored, moments in stretches
     ]
 
@@ -81,14 +79,6 @@ def read_moments(stored: StoredSegment, sources: Sequence[Source[Any]] = SOURCES
     if not (stored.folder / COUNTERS).exists():
         return []
     return read_counters(stored.folder / COUNTERS, sources)
-
-
-def labels_of(stored: StoredSegment) -> Labels:
-    """What the host was."""
-    known = {field.name for field in fields(Labels)} - {"others"}
-    host = stored.description["host"]
-    others = tuple(Label(row["name"], row["value"]) for row in host.get("others", ()))
-    return Labels(**{name: value for name, value in host.items() if name in known}, others=others)
 
 
 def _is_same_clock(one: StoredSegment, other: StoredSegment) -> bool:

@@ -22,15 +22,15 @@ from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.plain_files import open_plain
 from necroscope.store.counters import write_counters
 from necroscope.store.durable import FOLDER_MODE, remove_partials, sync_folder, sync_tree, write_durably
-from necroscope.store.journal import JOURNAL, LOCK, MAX_JOURNAL_BYTES, Journal, read_journal
+from necroscope.store.journal import JOURNAL, LOCK, MAX_JOURNAL_BYTES, Journal, MomentRows, read_rows
 from necroscope.store.process_lock import LOCK_MODE, AlreadyHeldError, locked
-from necroscope.store.segment import Moment
 from necroscope.store.store import (
     CAPTURE,
     DESCRIPTION,
     SEALED,
     StoredSegment,
     describe_files,
+    read_document,
     read_segment,
 )
 from necroscope.store.stored_events import EVENTS, last_told, write_events
@@ -54,7 +54,7 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
             data = file.read(MAX_JOURNAL_BYTES + 1)
             if len(data) > MAX_JOURNAL_BYTES:  # what is beyond would be lost
                 raise StoreError(f"{folder}: the journal is larger than {MAX_JOURNAL_BYTES:,} bytes")
-            journal = read_journal(data)
+            journal = read_rows(data)
             _clear(folder)  # of an attempt that was cut short
             if not journal.moments and not segment.capture.exists():
                 shutil.rmtree(folder)
@@ -79,7 +79,9 @@ def _clear(folder: Path) -> None:
     remove_partials(folder / DESCRIPTION)
 
 
-def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *, keep_capture: bool) -> None:
+def _seal(
+    segment: StoredSegment, journal: Journal[MomentRows], seal_profile: SealProfile, *, keep_capture: bool
+) -> None:
     folder = segment.folder
     (folder / COUNTERS).mkdir(mode=FOLDER_MODE)
     write_counters(folder / COUNTERS, journal.moments)
@@ -91,7 +93,7 @@ def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *
     kept = _kept_captures(segment, profile, keep_capture=keep_capture)
     names = [folder / COUNTERS, folder / PROFILE, folder / EVENTS, *kept]
     document = {
-        **segment.description,
+        **read_document(folder),
         "state": SEALED,
         "begin_ns": first + offset_ns,
         "end_ns": last + offset_ns,
@@ -112,7 +114,9 @@ def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *
             path.unlink()
 
 
-def _span(segment: StoredSegment, journal: Journal, profile: Mapping[str, Any]) -> tuple[int, int]:
+def _span(
+    segment: StoredSegment, journal: Journal[MomentRows], profile: Mapping[str, Any]
+) -> tuple[int, int]:
     """The first and the last time of a segment; a damaged journal may have no moment, and still samples."""
     times = [moment.time_ns for moment in (journal.moments[:1] + journal.moments[-1:])]
     times += [profile[name] for name in ("begin_ns", "end_ns") if name in profile]
@@ -130,7 +134,9 @@ def _kept_captures(
     return [segment.capture] if keep_capture and segment.capture.exists() else []
 
 
-def _profile(segment: StoredSegment, journal: Journal, seal_profile: SealProfile) -> dict[str, Any]:
+def _profile(
+    segment: StoredSegment, journal: Journal[MomentRows], seal_profile: SealProfile
+) -> dict[str, Any]:
     """The facts of the sealed profile; `error` says why there is none, nothing that there are no samples."""
     folder = segment.folder / PROFILE
     if not segment.capture.exists():
@@ -148,19 +154,19 @@ def _profile(segment: StoredSegment, journal: Journal, seal_profile: SealProfile
     return facts
 
 
-def _log_clock_error(lines: Sequence[tuple[int, int, str]], moments: Sequence[Moment]) -> int | None:
+def _log_clock_error(lines: Sequence[tuple[int, int, str]], moments: Sequence[MomentRows]) -> int | None:
     """By how much the times of kernel log lines differ from those that perf saw of the same lines."""
     logged = {
         line.text: line.time_ns
         for moment in moments
-        if (reading := moment.readings.get(KERNEL_LOG.id)) and reading.value
-        for line in reading.value.lines
+        if (log := moment.value(KERNEL_LOG))
+        for line in log.lines
     }
     errors = [logged[text.strip()] - time_ns for time_ns, _, text in lines if text.strip() in logged]
     return max(errors, key=abs) if errors else None
 
 
-def _lost(profile: Mapping[str, Any], journal: Journal) -> Iterator[Event]:
+def _lost(profile: Mapping[str, Any], journal: Journal[MomentRows]) -> Iterator[Event]:
     """Samples that nobody would miss: those that the kernel dropped, and a capture that cannot be read."""
     if not journal.moments:
         return
@@ -174,7 +180,7 @@ def _lost(profile: Mapping[str, Any], journal: Journal) -> Iterator[Event]:
         yield Event("capture-gap", begin_ns, "unreadable-capture", text, seconds=seconds)
 
 
-def _sources(moments: Sequence[Moment]) -> dict[str, Any]:
+def _sources(moments: Sequence[MomentRows]) -> dict[str, Any]:
     """How often every source was read, what that cost, and why it gave nothing the last time it did not."""
     sources: dict[str, Any] = {}
     for moment in moments:

@@ -23,7 +23,11 @@ from necroscope.sources.plain_files import open_plain, read_plain
 from necroscope.store.durable import FOLDER_MODE, write_durably
 from necroscope.store.journal import journal_bytes, last_moment_ns
 from necroscope.store.segment_damage import damaged_segment
-from necroscope.store.segment_description import check_description, parse_description
+from necroscope.store.segment_description import (
+    SegmentDescription,
+    parse_description,
+    parse_document,
+)
 from necroscope.store.store_place import not_permitted
 from necroscope.store.trusted_folder import make_trusted
 from necroscope.store.wall_time import with_right_clocks
@@ -44,17 +48,17 @@ class StoredSegment:
     begin_ns: int  # UTC
     end_ns: int  # UTC; of an open segment, the last second on disk
     offset_ns: int  # add to a time of the segment's clock to get UTC
-    description: Mapping[str, Any]
+    description: SegmentDescription
 
     @property
     def is_open(self) -> bool:
         """Whether it is still being written, or was left by a crash."""
-        return bool(self.description["state"] == OPEN)
+        return self.description.state == OPEN
 
     @property
     def boot_id(self) -> str:
         """The boot it was recorded in; empty for an imported capture."""
-        return str(self.description["host"].get("boot_id", ""))
+        return self.description.host.boot_id
 
     @property
     def profile(self) -> Path:
@@ -69,7 +73,7 @@ class StoredSegment:
     @property
     def has_profile(self) -> bool:
         """Whether there are samples, or may be."""
-        return self.capture.exists() if self.is_open else "profile" in self.description
+        return self.capture.exists() if self.is_open else self.description.profile.samples > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +174,19 @@ def read_segment(folder: Path, last_moment: Callable[[Path], int | None] = last_
     """Read the description of a segment, open or sealed."""
     path = folder / DESCRIPTION
     try:
-        document = parse_description(read_plain(path, MAX_DESCRIPTION_BYTES).decode())
+        document = read_document(folder)
         if document["schema"] != SCHEMA:
             raise StoreError(
                 f"{path}: schema {document['schema']!r}, not {SCHEMA}", hint="a newer necroscope made it"
             )
-        check_description(document)
+        described = parse_description(document)
         return StoredSegment(
             folder=folder,
-            host=document["host"]["hostname"],
-            begin_ns=document["begin_ns"],
-            end_ns=_end_ns(folder, document, last_moment),
-            offset_ns=document["clock"]["offset_ns"],
-            description=document,
+            host=described.host.hostname,
+            begin_ns=described.begin_ns,
+            end_ns=_end_ns(folder, described, last_moment),
+            offset_ns=described.clock.offset_ns,
+            description=described,
         )
     except FileNotFoundError as error:
         raise _GoneError(f"{path}: {error.strerror}") from error
@@ -192,6 +196,11 @@ def read_segment(folder: Path, last_moment: Callable[[Path], int | None] = last_
         raise StoreError(f"{path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise damaged_segment(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """Read segment.json as it is, to write it again or to show it."""
+    return parse_document(read_plain(folder / DESCRIPTION, MAX_DESCRIPTION_BYTES).decode())
 
 
 def _folders(parent: Path) -> list[Path]:
@@ -218,7 +227,7 @@ def has_file(segment: StoredSegment, name: str) -> bool:
             return True
     except PermissionError as error:
         raise not_permitted(path) from error
-    listed = any(file["name"] == name for file in segment.description.get("files", ()))
+    listed = any(file.name == name for file in segment.description.files)
     if listed and (segment.folder / DESCRIPTION).exists():  # else all of it was removed meanwhile
         raise damaged_segment(f"{path} is missing")
     return False
@@ -233,14 +242,14 @@ def sealed_meanwhile(segment: StoredSegment) -> StoredSegment | None:
     return None if now.is_open else replace(now, offset_ns=segment.offset_ns)
 
 
-def _end_ns(folder: Path, document: Mapping[str, Any], last_moment: Callable[[Path], int | None]) -> int:
-    if document["state"] != OPEN:
-        return int(document["end_ns"])
+def _end_ns(folder: Path, described: SegmentDescription, last_moment: Callable[[Path], int | None]) -> int:
+    if described.state != OPEN:
+        return described.end_ns
     try:
         last_ns = last_moment(folder)
     except FileNotFoundError:  # sealed meanwhile, or killed before its first second
         last_ns = None
-    return int(document["begin_ns"] if last_ns is None else last_ns + document["clock"]["offset_ns"])
+    return described.begin_ns if last_ns is None else last_ns + described.clock.offset_ns
 
 
 def safe_name(text: str) -> str:

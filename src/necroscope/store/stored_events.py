@@ -57,7 +57,7 @@ def read_events(segment: StoredSegment) -> list[StoredEvent]:
             sealed = sealed_meanwhile(segment)
             return read_events(sealed) if sealed else []
         # By the clock that it will be sealed with: the id that is told now must be found later.
-        named = list(last_told(events, segment.description["clock"]["offset_ns"]).items())
+        named = list(last_told(events, segment.description.clock.offset_ns).items())
     elif not has_file(segment, EVENTS):  # an imported capture
         return []
     else:
@@ -98,7 +98,8 @@ def find_event(
     near: dict[str, StoredEvent] = {}
     found: dict[str, StoredEvent] = {}
     for segment in reversed(segments):
-        if segment.host in found or kind not in segment.description.get("events", (kind,)):
+        kinds = segment.description.events
+        if segment.host in found or (kinds is not None and kind not in kinds):
             continue
         for event in _read_or_note(segment, damaged):
             if event.id == id:

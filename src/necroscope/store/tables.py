@@ -19,6 +19,7 @@ from necroscope.sources.source import Source
 
 Kind = Literal["int", "float", "text", "bool"]
 Row = Sequence[Any]
+Tables = Sequence[Sequence[Row]]  # the rows of every table of a source
 KINDS: dict[type, Kind] = {int: "int", float: "float", str: "text", bool: "bool"}
 
 
@@ -43,14 +44,16 @@ class Shape:
         values = value if self._is_many else (value,)
         return [self._record.rows(values), *self._record.rows_of_lists(values)]
 
-    def fits(self, tables: Sequence[Sequence[Row]]) -> bool:
+    def fits(self, tables: Tables) -> bool:
         """Whether rows can be of this shape; those of another version may not be."""
         widths = [len(table.columns) + bool(place) for place, table in enumerate(self.tables)]  # `of`
-        return len(tables) == len(widths) and all(
-            not rows or len(rows[0]) == width for rows, width in zip(tables, widths, strict=True)
+        return (
+            len(tables) == len(widths)
+            and (self._is_many or len(tables[0]) == 1)
+            and all(set(map(len, rows)) <= {width} for rows, width in zip(tables, widths, strict=True))
         )
 
-    def value(self, tables: Sequence[Sequence[Row]]) -> Any:
+    def value(self, tables: Tables) -> Any:
         """The value that some rows of this shape stand for."""
         values = self._record.values(tables)
         return values if self._is_many else values[0]
@@ -115,7 +118,7 @@ class Record:
             for _, get, element in self.lists
         ]
 
-    def values(self, tables: Sequence[Sequence[Row]]) -> tuple[Any, ...]:
+    def values(self, tables: Tables) -> tuple[Any, ...]:
         """The values that the rows of this table and of those beside it stand for."""
         rows, *lists = tables
         if self._is_flat:
@@ -151,7 +154,7 @@ class _Scalar(Record):
     def rows(self, values: Iterable[Any]) -> list[Row]:
         return [(value,) for value in values]
 
-    def values(self, tables: Sequence[Sequence[Row]]) -> tuple[Any, ...]:
+    def values(self, tables: Tables) -> tuple[Any, ...]:
         return tuple(value for (value,) in tables[0])
 
 

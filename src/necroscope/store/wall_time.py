@@ -20,18 +20,18 @@ def with_right_clocks(segments: Sequence[StoredSegment]) -> list[StoredSegment]:
     """The same segments; those recorded under a wrong clock moved to where they belong."""
     right: dict[str, tuple[int, int]] = {}  # by boot: when it was known, UTC minus CLOCK_BOOTTIME
     for segment in segments:
-        clock = segment.description["clock"]
-        if segment.boot_id and clock.get("synchronised"):
-            known = segment.begin_ns - segment.offset_ns, segment.offset_ns - clock["suspended_ns"]
+        clock = segment.description.clock
+        if segment.boot_id and clock.synchronised:
+            known = segment.begin_ns - segment.offset_ns, segment.offset_ns - clock.suspended_ns
             right[segment.boot_id] = max(right.get(segment.boot_id, known), known)
     return [_moved(segment, right) for segment in segments]
 
 
 def _moved(segment: StoredSegment, right: dict[str, tuple[int, int]]) -> StoredSegment:
-    clock = segment.description["clock"]
-    if clock.get("synchronised", True) or segment.boot_id not in right:
+    clock = segment.description.clock
+    if clock.synchronised is not False or segment.boot_id not in right:
         return segment
-    offset_ns = right[segment.boot_id][1] + clock["suspended_ns"]
+    offset_ns = right[segment.boot_id][1] + clock.suspended_ns
     moved_ns = offset_ns - segment.offset_ns
     return replace(
         segment,

@@ -25,6 +25,12 @@ def sample(second: float, *functions: str) -> str:
     return f"kubelet   812/830   [001] {5000 + second:.6f}:   10101010 cpu-clock:\n{frames}\n"
 
 
+def commanded(segment: StoredSegment, command: tuple[str, ...] | None) -> StoredSegment:
+    """A segment whose samples a command of perf took."""
+    profile = replace(segment.description.profile, command=command)
+    return replace(segment, description=replace(segment.description, profile=profile))
+
+
 @pytest.fixture
 def make(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Make:
     def build(*stacks: tuple[str, ...]) -> StoredSegment:
@@ -33,8 +39,7 @@ def make(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Make:
         assert main(["import", str(tmp_path / "capture.txt"), "--store", str(tmp_path / "store")]) == 0
         capsys.readouterr()
         (segment,) = Store(tmp_path / "store").segments()
-        profile = {**segment.description["profile"], "command": ["perf", "record", "-F", str(HERTZ)]}
-        return replace(segment, description={**segment.description, "profile": profile})
+        return commanded(segment, ("perf", "record", "-F", str(HERTZ)))
 
     return build
 
@@ -58,8 +63,7 @@ def test_work_on_pages_is_not_counted_as_walking(make: Make) -> None:
 
 def test_a_capture_without_its_command_does_not_tell(make: Make) -> None:
     segment = make(("mem_cgroup_iter",))
-    profile = {**segment.description["profile"], "command": None}
-    silent = replace(segment, description={**segment.description, "profile": profile})
+    silent = commanded(segment, None)
     assert "sampling rate" in str(walk_time([silent], 0, ALWAYS))
 
 

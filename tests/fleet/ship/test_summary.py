@@ -96,8 +96,8 @@ def test_the_wall_is_where_zombies_take_too_much_of_the_memory(tmp_path: Path) -
     segment = sealed_segment(
         tmp_path, [moment_of(n, {MEMORY_CGROUPS: count, RECLAIM: memory}) for n in (0, 1)]
     )
-    labels = {**segment.description["host"], "kernel": "6.1.0", "cores_possible": 2}
-    described = replace(segment, description={**segment.description, "host": labels})
+    labels = replace(segment.description.host, kernel="6.1.0", cores_possible=2)
+    described = replace(segment, description=replace(segment.description, host=labels))
     summary, _ = summary_of(described)
     assert summary.wall_level
     assert summary.wall_level > 100, "those in use, and zombies for a share of the memory"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +19,7 @@ from necroscope.remedies.verify.change import (
 from necroscope.remedies.verify.windows import Window, first_seconds, recorded_parts, recorded_seconds
 from necroscope.store.store import StoredSegment
 from tests.remedies.on_record import plan_of
+from tests.stored import listed_segment
 
 SECOND_NS = 10**9
 NOW_NS = 1000 * SECOND_NS
@@ -33,8 +33,7 @@ def fix_at(begun: int, ended: int, state: FixState = FixState.APPLIED) -> Fix:
 
 
 def segment(begin: float, end: float) -> StoredSegment:
-    times = int(begin * SECOND_NS), int(end * SECOND_NS)
-    return StoredSegment(Path(f"{begin}"), "n", *times, 0, {"state": "sealed", "host": {"boot_id": "b"}})
+    return listed_segment(int(begin * SECOND_NS), int(end * SECOND_NS))
 
 
 def test_a_fix_lasts_until_the_next_and_begins_after_the_one_before() -> None:

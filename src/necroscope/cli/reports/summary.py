@@ -10,7 +10,6 @@ from necroscope.cli.reports.incident import Incident
 from necroscope.cli.reports.verified import Judged, windows_text
 from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Verification
-from necroscope.store.read_range import labels_of
 
 
 def verdict_of(incident: Incident) -> str:
@@ -34,7 +33,7 @@ def summary_part(incident: Incident, judged: dict[str, Judged]) -> Section:
 def _facts(incident: Incident, judged: dict[str, Judged]) -> Iterator[tuple[str, str]]:
     chosen = incident.chosen
     yield "host", chosen.host
-    labels = labels_of(chosen.segments[-1])
+    labels = chosen.segments[-1].description.host
     where = ", ".join(filter(None, (labels.instance_type, labels.zone, labels.machine_image)))
     yield from ((name, text) for name, text in (("kernel", labels.kernel), ("machine", where)) if text)
     yield "range", f"{iso_utc(chosen.begin_ns)} to {iso_utc(chosen.end_ns)}"

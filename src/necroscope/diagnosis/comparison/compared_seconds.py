@@ -116,7 +116,7 @@ def _count(
     inside = {start_ns: number for number, span in spans.items() for start_ns in _seconds_of(span)}
     starts = sorted([*inside, *_apart(quiet, sorted(inside))])
     counted = tally(segments, starts, cores)
-    online = max(s.description["host"].get("cores_online") or 0 for s in segments)
+    online = max(s.description.host.cores_online for s in segments)
     count = len(cores) or online or 1
     compared.core_counts.append(count)
     # A hardware clock does not sample a core while it is idle: how full a second can be, the others tell.

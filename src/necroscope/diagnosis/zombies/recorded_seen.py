@@ -15,7 +15,7 @@ from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.reclaim import RECLAIM
-from necroscope.store.read_range import labels_of, read_moments
+from necroscope.store.read_range import read_moments
 from necroscope.store.segment import Moment
 from necroscope.store.store import StoredSegment
 
@@ -63,7 +63,7 @@ def recorded_seen(
     ledger, memory = _last(moments, CGROUP_LEDGER.id), _last(moments, RECLAIM.id)
     found = LedgerSeen(*ledger) if ledger else LedgerSeen(counts[0], NOT_RECORDED)
     return Seen(
-        labels=labels_of(segment),
+        labels=segment.description.host,
         time_ns=counts[0] + segment.offset_ns,
         counts=counts[1].value,
         long_series=long,

@@ -11,10 +11,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from necroscope.diagnosis.zombies.walks import Walk, is_work, walk_of
 from necroscope.errors import StoreError
+from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.profiles.tally import CLOCKS
 from necroscope.profiles.window import Selection, Window, flame, window
 from necroscope.store.store import StoredSegment
@@ -49,7 +49,7 @@ def walk_time(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> 
     walks: dict[str, Walk] = {}
     deadline = time.monotonic() + MOST_SECONDS
     for segment in reversed(sealed[-MOST_SEGMENTS:]):
-        rate = _samples_per_second(segment)
+        rate = sampling_rate(segment)
         if not rate:
             continue
         if time.monotonic() > deadline:
@@ -86,12 +86,3 @@ def _walks_in(found: Window) -> Counter[Walk]:
         if walk and not left[node] and tree.window.own[node]:
             counts[walk] += tree.window.own[node]
     return counts
-
-
-def _samples_per_second(segment: StoredSegment) -> float:
-    """Of every busy core, by perf's command line; 0 where that is not known."""
-    command = segment.description["profile"].get("command") or []
-    for option, value in pairwise(command):
-        if option == "-F" and str(value).isdigit():
-            return float(value)
-    return 0.0

@@ -31,7 +31,7 @@ class Recorded:
     def read(self, entry: Entry) -> tuple[StoredSegment, bool]:
         """A segment, and whether its time of day is known to be right."""
         segment = read_segment(self._folder / entry.name)
-        if segment.description["clock"].get("synchronised"):
+        if segment.description.clock.synchronised:
             return segment, True
         same_boot = [one for one in self.entries if one.boot_id == entry.boot_id and not one.is_open]
         for near in same_boot[-MOST_LOOKS:][::-1]:
@@ -39,7 +39,7 @@ class Recorded:
                 other = read_segment(self._folder / near.name)
             except NecroscopeError:
                 continue
-            if other.description["clock"].get("synchronised"):
+            if other.description.clock.synchronised:
                 return with_right_clocks([other, segment])[1], True
         return segment, False
 

@@ -19,7 +19,6 @@ from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount
 from necroscope.sources.reclaim import RECLAIM
 from necroscope.store.counters import READINGS
-from necroscope.store.read_range import labels_of
 from necroscope.store.seal import COUNTERS
 from necroscope.store.segment import MAX_STEP_NS
 from necroscope.store.segment_damage import unreadable_file
@@ -31,10 +30,9 @@ def summarise(
     segment: StoredSegment, host: str, facts: str, thresholds: Thresholds, *, is_clock_right: bool
 ) -> tuple[SegmentSummary, list[ToldEvent]]:
     """The row of a sealed segment and its events. StoreError or CannotLookError where it is damaged."""
-    labels = labels_of(segment)
+    labels = segment.description.host
     counts = _counts(segment)
     events = [ToldEvent(one.id, one.utc_ns // 1000, one.event) for one in read_events(segment)]
-    profile = segment.description.get("profile") or {}
     summary = SegmentSummary(
         host=host,
         segment=segment.folder.name,
@@ -44,7 +42,7 @@ def summarise(
         recorded_us=_recorded_us(segment),
         synchronised=is_clock_right,
         cores=labels.cores_online,
-        samples=int(profile.get("samples") or 0),
+        samples=segment.description.profile.samples,
         saturated_core_us=_saturated_core_us(segment, SaturationRule.of(thresholds)),
         zombies=counts[-1].dying if counts else None,
         tracked=counts[-1].tracked if counts else None,
@@ -83,7 +81,7 @@ def _counts(segment: StoredSegment) -> list[Count]:
 
 def _wall_level(segment: StoredSegment, counts: list[Count], ratio: float) -> int | None:
     """At so many tracked cgroups zombies take too much memory here; what reads cost is not recorded."""
-    labels, last = labels_of(segment), counts[-1]
+    labels, last = segment.description.host, counts[-1]
     memory = _table(segment, f"{RECLAIM.id}.parquet", ["total_bytes"])
     total_bytes = next(reversed(memory["total_bytes"]), None) if memory else None
     pairs = [(float(one.tracked), float(one.percpu_bytes)) for one in counts if one.percpu_bytes]

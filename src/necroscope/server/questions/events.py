@@ -56,7 +56,7 @@ def _events_of(store: RecordedStore, segment: StoredSegment, damaged: list[Damag
     try:
         if segment.is_open:
             return read_events(segment)
-        if not segment.description.get("events", True):  # it says that it has none
+        if segment.description.events == {}:  # it says that it has none
             return []
         return store.events.get((segment.folder, segment.offset_ns), lambda: read_events(segment))
     except NecroscopeError as error:

@@ -10,7 +10,6 @@ from necroscope import __version__
 from necroscope.server.answers.hosts import Hosts, RecordedHost
 from necroscope.server.range_and_filters import US_NS
 from necroscope.server.recorded_store import RecordedStore
-from necroscope.store.read_range import labels_of
 from necroscope.store.store import StoredSegment
 
 FRESH_NS = 5 * 10**9  # a recorder writes every second
@@ -30,7 +29,7 @@ def is_live(segments: Sequence[StoredSegment], now_ns: int) -> bool:
 
 
 def _host(name: str, segments: Sequence[StoredSegment], now_ns: int) -> RecordedHost:
-    labels = labels_of(max(segments, key=lambda segment: segment.end_ns))
+    labels = max(segments, key=lambda segment: segment.end_ns).description.host
     named = {key: str(value) for key, value in asdict(labels).items() if value and key not in APART}
     rest = named | {label.name: label.value for label in labels.others}
     return RecordedHost(

@@ -14,6 +14,7 @@ from necroscope.signals.core_states import cores_file
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.store.journal import Journal
+from necroscope.store.segment import Moment
 from necroscope.store.store import Damage, StoredSegment, sealed_meanwhile
 from necroscope.store.stored_events import StoredEvent, events_between, last_told
 from necroscope.store.tables import shape_of
@@ -29,7 +30,7 @@ class NewestSeconds:
     begin_ns: int
     end_ns: int
     sealed: list[StoredSegment]
-    open: list[tuple[StoredSegment, Journal]]
+    open: list[tuple[StoredSegment, Journal[Moment]]]
 
     def heat(self) -> CoreHeat:
         """How full the cores were, second by second."""
@@ -57,11 +58,11 @@ class NewestSeconds:
     def events(self, since_ns: int) -> list[StoredEvent]:
         """The events since a time (UTC), in order; one that lasts as it was told last."""
         damaged: list[Damage] = []
-        sealed = [segment for segment in self.sealed if segment.description.get("events", True)]
+        sealed = [segment for segment in self.sealed if segment.description.events != {}]
         until_ns = self.end_ns + SECOND_NS  # an event of the second that has begun is told at once
         found = {one.id: one for one in events_between(sealed, since_ns, until_ns, damaged)}
         for segment, journal in self.open:
-            offset_ns = segment.description["clock"]["offset_ns"]  # as it will be sealed with
+            offset_ns = segment.description.clock.offset_ns  # as it will be sealed with
             for id, event in last_told(journal.events, offset_ns).items():
                 found[id] = StoredEvent(id, event.time_ns + segment.offset_ns, event, segment)
         late = [one for one in found.values() if since_ns <= one.utc_ns < until_ns]
@@ -70,7 +71,7 @@ class NewestSeconds:
     def _inside(self, segments: Sequence[StoredSegment]) -> list[StoredSegment]:
         return [s for s in segments if s.begin_ns < self.end_ns and s.end_ns >= self.begin_ns]
 
-    def _columns(self, segment: StoredSegment, journal: Journal) -> dict[str, list[int]]:
+    def _columns(self, segment: StoredSegment, journal: Journal[Moment]) -> dict[str, list[int]]:
         shape = shape_of(CORES)
         from_ns = self.begin_ns - BEFORE_NS - segment.offset_ns
         rows = [
@@ -102,7 +103,7 @@ def newest_seconds(
     return NewestSeconds(store, begin_ns, end_ns, sealed, still_open)
 
 
-def _counts(journal: Journal) -> Iterator[Count]:
+def _counts(journal: Journal[Moment]) -> Iterator[Count]:
     for moment in journal.moments:
         reading = moment.readings.get(MEMORY_CGROUPS.id)
         if reading and reading.value is not None:

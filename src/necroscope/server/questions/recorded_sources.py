@@ -22,12 +22,12 @@ def absent_sources(segments: Sequence[StoredSegment]) -> list[NotChecked]:
     sealed = [segment for segment in segments if not segment.is_open]
     reasons: dict[str, str] = {}
     for segment in sealed:
-        for name, row in segment.description.get("sources", {}).items():
-            reasons[name] = row["reason"]
+        for name, row in segment.description.sources.items():
+            reasons[name] = row.reason
     given = {name for name in reasons if any(_values(segment, name) for segment in sealed)}
     return [NotChecked(name, reason, "") for name, reason in sorted(reasons.items()) if name not in given]
 
 
 def _values(segment: StoredSegment, source: str) -> int:
-    row = segment.description.get("sources", {}).get(source)
-    return row["readings"] - row["absent"] if row else 0
+    row = segment.description.sources.get(source)
+    return row.readings - row.absent if row else 0
