@@ -72,7 +72,8 @@ MORTAL = Wish(
     ("setpriv", "pdeathsig"),
 )
 PROC_MAPS = Wish(
-    ("--proc-map-timeout", "100"),  # ms, enough for 30,000 mappings; perf reads them all at every switch
+    # In ms. perf reads all mappings at every switch: of four processes with 30,000 in 2 s, now 0.5 s.
+    ("--proc-map-timeout", "100"),
     "reading the mappings of a process may take perf half a second",
     ("proc-map-timeout",),
 )
