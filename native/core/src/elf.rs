@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::rc::Rc;
 
 use crate::demangle::readable;
 use crate::nearest::Nearest;
@@ -129,7 +130,7 @@ impl<'a> Elf<'a> {
 
     /// The names of the functions that some addresses are in, by the address. A stripped file has its exported
     /// functions only.
-    pub fn names_of(&self, addresses: &[u64], budget: &mut Budget) -> HashMap<u64, String> {
+    pub fn names_of(&self, addresses: &[u64], budget: &mut Budget) -> HashMap<u64, Rc<str>> {
         let mut names = HashMap::new();
         for kind in [SHT_SYMTAB, SHT_DYNSYM] {
             let unnamed = addresses.iter().copied().filter(|address| !names.contains_key(address)).collect();
@@ -145,14 +146,14 @@ impl<'a> Elf<'a> {
         table: &Section,
         addresses: Vec<u64>,
         budget: &mut Budget,
-    ) -> Option<Vec<(u64, String)>> {
+    ) -> Option<Vec<(u64, Rc<str>)>> {
         let texts = self.sections.get(usize::try_from(table.link).ok()?)?;
         let found = self.nearest_symbols(table, addresses, budget)?;
-        let mut known: HashMap<u32, Option<String>> = HashMap::new();
+        let mut known: HashMap<u32, Option<Rc<str>>> = HashMap::new();
         let mut names = Vec::new();
         for (address, start, symbols) in found.all() {
             let Some(at) = symbols.name_at(address - start, table.kind == SHT_SYMTAB) else { continue };
-            let name = known.entry(at).or_insert_with(|| self.name(texts, at, budget));
+            let name = known.entry(at).or_insert_with(|| self.name(texts, at, budget).map(Rc::from));
             names.extend(name.clone().map(|name| (address, name)));
         }
         Some(names)

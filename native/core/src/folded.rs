@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::perf_data::ReadError;
+use crate::perf_script::DEEPEST_STACK;
 use crate::profile::{Frame, FrameKind, FrameTable, Profile, StackTable, Task};
 use crate::text::Lines;
 
@@ -84,6 +85,7 @@ struct Reader {
     row: Vec<u32>,
     total: u64,
     bad_lines: u64,
+    deep_stacks: u64,
     first_bad_line: Option<u64>,
 }
 
@@ -99,6 +101,10 @@ impl Reader {
         let task = self.task(elements.next().unwrap_or_default());
         self.row.clear();
         for element in elements {
+            if self.row.len() == DEEPEST_STACK {
+                self.deep_stacks += 1;
+                break;
+            }
             self.row.push(self.frames.intern(&parse_frame(element)));
         }
         let stack = self.stacks.intern(&self.row) as i32;
@@ -133,6 +139,12 @@ impl Reader {
         }
         if let Some(line) = self.first_bad_line {
             gaps.push(format!("{} lines were not understood, the first is line {line}", self.bad_lines));
+        }
+        if self.deep_stacks > 0 {
+            gaps.push(format!(
+                "{} stacks have more than {DEEPEST_STACK} frames and are cut",
+                self.deep_stacks
+            ));
         }
         self.profile.events = vec!["unnamed".to_string()];
         self.profile.frames = self.frames.rows;

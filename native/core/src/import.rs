@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::kallsyms::Kallsyms;
 use crate::perf_data::{self, Capture, Clip, ReadError};
-use crate::profile::{Frame, FrameTable, Profile, Samples, StackTable, Task};
+use crate::profile::{FrameTable, Profile, Samples, StackTable, Task};
 use crate::resolve::{Resolved, resolve};
-use crate::symbols::{Mapped, Sources, is_of_this_boot, symbolise};
+use crate::symbols::{Frames, Mapped, Sources, is_of_this_boot, symbolise};
 
 /// Read a range of time of a perf.data file into a profile; the capture's other facts come along.
 pub fn import(path: &Path, sources: &Sources, clip: Clip) -> Result<(Profile, Capture), ReadError> {
@@ -29,9 +29,9 @@ pub fn import(path: &Path, sources: &Sources, clip: Clip) -> Result<(Profile, Ca
     Ok((profile, capture))
 }
 
-fn build(capture: &Capture, resolved: &Resolved, named: &[Frame]) -> Profile {
+fn build(capture: &Capture, resolved: &Resolved, named: &Frames<'_>) -> Profile {
     let mut frames = FrameTable::default();
-    let frame_of_place: Vec<u32> = named.iter().map(|frame| frames.intern(frame)).collect();
+    let frame_of_place: Vec<u32> = named.iter().map(|frame| frames.intern_ref(frame)).collect();
     let mut stacks = StackTable::default();
     let mut row = Vec::new();
     let stack_of: Vec<i32> = resolved

@@ -1,6 +1,7 @@
 //! The functions of a sealed profile and the stacks they form, as few pieces of memory: many profiles are
 //! opened for one question.
 
+use crate::perf_script::DEEPEST_STACK;
 use crate::profile::{FrameKind, FrameRef};
 
 /// Functions, and the stacks they form.
@@ -98,6 +99,13 @@ impl Stacks {
             }
             end += usize::from(defined == 1);
             *ends.last_mut()? = end;
+        }
+        let mut begin = 0;
+        for &end in &ends {
+            if end - begin > DEEPEST_STACK {
+                return None;
+            }
+            begin = end;
         }
         let frames: Vec<u32> = values.into_iter().map(|frame| frame as u32).collect();
         (end <= frames.len()).then_some(Self { frames, ends })

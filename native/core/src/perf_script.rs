@@ -26,7 +26,8 @@ use crate::text::Lines;
 
 const MOST_SAMPLES: usize = 100_000_000;
 const MOST_TABLE_BYTES: usize = 2 << 30;
-const DEEPEST_STACK: usize = 16_384;
+/// Frames of a stack that are kept; others are left out.
+pub const DEEPEST_STACK: usize = 16_384;
 const LONGEST_LOG_LINE: usize = 4096;
 /// Width of an address and the blank before it, where a sample without a stack has a lone one.
 const LONE_ADDRESS: usize = 17;

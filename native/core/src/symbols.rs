@@ -6,15 +6,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::elf::Elf;
 use crate::kallsyms::Kallsyms;
 use crate::perf_data::{Capture, Object};
 use crate::perf_map;
-use crate::profile::{Frame, FrameKind};
+use crate::profile::{FrameKind, FrameRef};
 use crate::resolve::Place;
 use crate::rooted::Root;
 use crate::symbol_file::{Budgets, Process, open_in_process, open_map, open_program};
+
+const MAX_MODULE_BYTES: usize = 400;
 
 /// Where symbols are looked for.
 #[derive(Debug, Clone, Default)]
@@ -50,51 +53,82 @@ impl Mapped {
     }
 }
 
-/// The frame of every place.
-pub fn symbolise(
-    places: &[Place],
+/// The frames of places. Their texts are kept once: any program can run at a million places of a function with
+/// a long name, in a file with a long path.
+pub struct Frames<'a> {
+    places: &'a [Place],
+    names: Vec<Option<Rc<str>>>,
+    modules: Vec<String>,
+}
+
+impl Frames<'_> {
+    /// All of them, in the order of the places.
+    pub fn iter(&self) -> impl Iterator<Item = FrameRef<'_>> {
+        self.places
+            .iter()
+            .zip(&self.names)
+            .map(|(place, name)| {
+                let (module, offset, kind) = self.unnamed(*place);
+                match name {
+                    Some(_) if matches!(place, Place::Anonymous { .. }) => (name, "[jit]", 0, kind),
+                    Some(_) => (name, module, 0, kind),
+                    None => (name, module, offset, kind),
+                }
+            })
+            .map(|(name, module, offset, kind)| FrameRef {
+                name: name.as_deref().unwrap_or_default(),
+                module,
+                offset,
+                kind,
+            })
+    }
+
+    fn unnamed(&self, place: Place) -> (&str, u64, FrameKind) {
+        match place {
+            Place::Kernel(address) => ("[kernel]", address, FrameKind::Kernel),
+            Place::Object { object, offset } => (&self.modules[object as usize], offset, FrameKind::User),
+            Place::Anonymous { .. } => ("[anon]", 0, FrameKind::Jit),
+            Place::Nowhere => ("", 0, FrameKind::Unknown),
+        }
+    }
+}
+
+/// Find the frame of every place.
+pub fn symbolise<'a>(
+    places: &'a [Place],
     objects: &[Mapped],
     kallsyms: Option<&Kallsyms>,
     root: Option<&Path>,
-) -> Vec<Frame> {
-    let mut frames: Vec<Frame> = places.iter().map(|place| without_name(*place, objects)).collect();
+) -> Frames<'a> {
+    let mut names = vec![None; places.len()];
     if let Some(kallsyms) = kallsyms {
-        name_kernel(kallsyms, places, &mut frames);
+        name_kernel(kallsyms, places, &mut names);
     }
     let machine = root.and_then(|root| Some(Machine { path: root, root: Root::open(root).ok()? }));
     if let Some(machine) = machine {
         let mut budgets = Budgets::default();
-        machine.name_objects(places, objects, &mut frames, &mut budgets);
-        machine.name_anonymous(places, &mut frames, &mut budgets);
+        machine.name_objects(places, objects, &mut names, &mut budgets);
+        machine.name_anonymous(places, &mut names, &mut budgets);
     }
-    frames
+    let modules = objects.iter().map(|mapped| end_of(&mapped.object.path).to_string()).collect();
+    Frames { places, names, modules }
 }
 
-fn without_name(place: Place, objects: &[Mapped]) -> Frame {
-    let unnamed =
-        |module: &str, offset, kind| Frame { name: String::new(), module: module.to_string(), offset, kind };
-    match place {
-        Place::Kernel(address) => unnamed("[kernel]", address, FrameKind::Kernel),
-        Place::Object { object, offset } => {
-            unnamed(&objects[object as usize].object.path, offset, FrameKind::User)
-        }
-        Place::Anonymous { .. } => unnamed("[anon]", 0, FrameKind::Jit),
-        Place::Nowhere => unnamed("", 0, FrameKind::Unknown),
-    }
+/// The end of a path, which names the file; a path may have 4 kB, and is kept with every place without a name.
+fn end_of(path: &str) -> &str {
+    let begin = path.len().saturating_sub(MAX_MODULE_BYTES);
+    &path[path.ceil_char_boundary(begin)..]
 }
 
-fn named(name: &str, module: &str, kind: FrameKind) -> Frame {
-    Frame { name: name.to_string(), module: module.to_string(), offset: 0, kind }
-}
-
-fn name_kernel(kallsyms: &Kallsyms, places: &[Place], frames: &mut [Frame]) {
+fn name_kernel(kallsyms: &Kallsyms, places: &[Place], names: &mut [Option<Rc<str>>]) {
     let address_of = |place: &Place| if let Place::Kernel(address) = *place { Some(address) } else { None };
-    let names: HashMap<u64, String> =
-        kallsyms.names_of(places.iter().filter_map(address_of)).into_iter().collect();
-    for (place, frame) in places.iter().zip(frames) {
-        if let Some(name) = address_of(place).and_then(|address| names.get(&address)) {
-            *frame = named(name, "[kernel]", FrameKind::Kernel);
-        }
+    let found: HashMap<u64, Rc<str>> = kallsyms
+        .names_of(places.iter().filter_map(address_of))
+        .into_iter()
+        .map(|(address, name)| (address, name.into()))
+        .collect();
+    for (place, name) in places.iter().zip(names) {
+        *name = address_of(place).and_then(|address| found.get(&address)).cloned();
     }
 }
 
@@ -120,7 +154,7 @@ impl Machine<'_> {
         &self,
         places: &[Place],
         objects: &[Mapped],
-        frames: &mut [Frame],
+        names: &mut [Option<Rc<str>>],
         budgets: &mut Budgets,
     ) {
         let mut by_object: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
@@ -131,11 +165,9 @@ impl Machine<'_> {
         }
         for (object, offsets) in by_object {
             let mapped = &objects[object as usize];
-            let names = self.names_in(mapped, offsets.iter().map(|(_, offset)| *offset), budgets);
+            let found = self.names_in(mapped, offsets.iter().map(|(_, offset)| *offset), budgets);
             for (index, offset) in offsets {
-                if let Some(name) = names.get(&offset) {
-                    frames[index] = named(name, &mapped.object.path, FrameKind::User);
-                }
+                names[index] = found.get(&offset).cloned();
             }
         }
     }
@@ -146,7 +178,7 @@ impl Machine<'_> {
         mapped: &Mapped,
         offsets: impl Iterator<Item = u64>,
         budgets: &mut Budgets,
-    ) -> HashMap<u64, String> {
+    ) -> HashMap<u64, Rc<str>> {
         let Some(file) = self.file_of(mapped) else { return HashMap::new() };
         let Some(elf) = Elf::read(&file) else { return HashMap::new() };
         let placed: Vec<(u64, u64)> =
@@ -196,7 +228,7 @@ impl Machine<'_> {
     }
 
     /// Code made at run time, by the maps that its makers leave in /tmp.
-    fn name_anonymous(&self, places: &[Place], frames: &mut [Frame], budgets: &mut Budgets) {
+    fn name_anonymous(&self, places: &[Place], names: &mut [Option<Rc<str>>], budgets: &mut Budgets) {
         let mut by_process: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
         for (index, place) in places.iter().enumerate() {
             if let Place::Anonymous { pid, address } = *place {
@@ -207,12 +239,11 @@ impl Machine<'_> {
             let Some(map) = open_map(&self.root, &Process::of(self.path, pid), pid) else { continue };
             let addresses = places.iter().map(|(_, address)| *address).collect();
             let Some(budget) = budgets.of(&map) else { continue };
-            let names = perf_map::names_of(map, addresses, budget).unwrap_or_default();
-            let names: HashMap<u64, String> = names.into_iter().collect();
+            let found = perf_map::names_of(map, addresses, budget).unwrap_or_default();
+            let found: HashMap<u64, Rc<str>> =
+                found.into_iter().map(|(address, name)| (address, name.into())).collect();
             for (index, address) in places {
-                if let Some(name) = names.get(&address) {
-                    frames[index] = named(name, "[jit]", FrameKind::Jit);
-                }
+                names[index] = found.get(&address).cloned();
             }
         }
     }

@@ -40,6 +40,7 @@ from necroscope.signals.thresholds import load_thresholds
 from necroscope.signals.watch import Watch
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
+from necroscope.sources.own_memory_limit import read_own_memory_limit
 from necroscope.store.config import FleetSettings, KubernetesSettings, RecordSettings
 from necroscope.store.retention import make_room
 from necroscope.store.sampler import Sampler
@@ -88,7 +89,11 @@ class Agent:
         self._profiling = ""  # how samples were taken last
         self._told: dict[str, str] = {}
         settings = self._settings
-        self._sealer = Sealer(self._seal_command(), settings.segment_seconds, seal_memory_bytes(settings))
+        self._sealer = Sealer(
+            self._seal_command(),
+            settings.segment_seconds,
+            seal_memory_bytes(settings, read_own_memory_limit(Host())),
+        )
         self._shipping = AgentShipping(orders.host, orders.store, orders.config, orders.fleet)
         self._kubernetes = AgentKubernetes(orders.host, orders.store, orders.config, orders.kubernetes)
         # A flight's memory comes as one piece, which must not be given up.
@@ -234,7 +239,7 @@ class Agent:
             self._output.seconds = settings.segment_seconds
         self._sealer.command = self._seal_command()
         self._sealer.segment_seconds = settings.segment_seconds
-        self._sealer.memory_bytes = seal_memory_bytes(settings)
+        self._sealer.memory_bytes = seal_memory_bytes(settings, read_own_memory_limit(Host()))
         self._say("the configuration is reloaded")
 
     def _look(self) -> Status:

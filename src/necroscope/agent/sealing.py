@@ -12,13 +12,18 @@ from necroscope.store.config import RecordSettings
 
 # What takes more has read something that was made to harm us: 1.1 million samples of 96 CPUs take 300 MB.
 MAX_MEMORY_BYTES = 1 << 30
+OTHERS_BYTES = 160 << 20  # of the same cgroup: the recorder, perf and its buffers
 BYTES_PER_SAMPLE = 256  # twice what five million samples take, for those who sample ten times as often
 
 
-def seal_memory_bytes(settings: RecordSettings) -> int:
-    """Return how much memory a sealing child may take."""
+def seal_memory_bytes(settings: RecordSettings, limit_bytes: int | None) -> int:
+    """Return how much memory a sealing child may take, in a cgroup that may take so much.
+
+    Else the kernel would end all of the cgroup, and the recorder with it.
+    """
     samples = settings.segment_seconds * settings.rate * (os.cpu_count() or 1)
-    return max(MAX_MEMORY_BYTES, int(samples) * BYTES_PER_SAMPLE)
+    wanted = max(MAX_MEMORY_BYTES, int(samples) * BYTES_PER_SAMPLE)
+    return wanted if limit_bytes is None else min(wanted, max(limit_bytes - OTHERS_BYTES, limit_bytes // 2))
 
 
 def seal_command(host: Host, store: Path, settings: RecordSettings, *, keep_capture: bool) -> list[str]:

@@ -127,7 +127,7 @@ fn written(scratch: &Scratch, bytes: &[u8]) -> File {
 fn names(file: &File, addresses: &[u64]) -> Vec<Option<String>> {
     let Some(elf) = Elf::read(file) else { return vec![None; addresses.len()] };
     let names = elf.names_of(addresses, &mut Budget::default());
-    addresses.iter().map(|address| names.get(address).cloned()).collect()
+    addresses.iter().map(|address| names.get(address).map(|name| name.to_string())).collect()
 }
 
 fn shown(names: &[Option<String>]) -> Vec<&str> {
