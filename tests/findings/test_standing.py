@@ -255,9 +255,9 @@ def test_a_detector_that_fails_does_not_silence_the_others(
 def test_only_what_decides_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def note(segments: Any, begin_ns: int, end_ns: int, sources: Any) -> list[Segment]:
+    def note(segments: Any, wanted: Any, sources: Any) -> list[Segment]:
         read.extend(source.id for source in sources)
-        return read_stretch(segments, begin_ns, end_ns, sources)
+        return read_stretch(segments, wanted, sources)
 
     monkeypatch.setattr("necroscope.findings.standing.read_stretch", note)
     sealed_segment(tmp_path, moments(0, 120))

@@ -58,9 +58,9 @@ def run(arguments: argparse.Namespace) -> Answer:
     if wanted and not diagnoses:
         what = f"of the time around {wanted[0].id} there are no counters"
         raise CannotLookError(what, hint="necroscope timeline shows what there is")
-    accidents = accidents_between(chosen.segments, chosen.begin_ns, chosen.end_ns, chosen.damaged)
+    accidents = accidents_between(chosen.segments, chosen.time, chosen.damaged)
     utc = Anchor(0, 0)
-    begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
+    begin, end = utc.iso(chosen.time.begin_ns), utc.iso(chosen.time.end_ns)
     body = {
         "host": chosen.host,
         "begin": begin,

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         event for event in read_events_of(chosen) if not arguments.kind or event.event.kind in arguments.kind
     ]
     utc = Anchor(0, 0)
-    begin, end = utc.iso(chosen.begin_ns), utc.iso(chosen.end_ns)
+    begin, end = utc.iso(chosen.time.begin_ns), utc.iso(chosen.time.end_ns)
     body = {
         "host": chosen.host,
         "begin": begin,
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 def read_events_of(chosen: Chosen) -> list[StoredEvent]:
     """The events of a range; segments whose events cannot be read are added to those that are damaged."""
     damaged: list[Damage] = []
-    events = events_between(chosen.segments, chosen.begin_ns, chosen.end_ns, damaged)
+    events = events_between(chosen.segments, chosen.time, damaged)
     chosen.require_whole(damaged)
     chosen.damaged.extend(damaged)
     return events

@@ -82,8 +82,8 @@ def _report(incident: Incident) -> Report:
     return Report(
         title=f"Incident on {incident.host}",
         host=incident.host,
-        begin=utc.iso(incident.chosen.begin_ns),
-        end=utc.iso(incident.chosen.end_ns),
+        begin=utc.iso(incident.chosen.time.begin_ns),
+        end=utc.iso(incident.chosen.time.end_ns),
         verdict=verdict_of(incident),
         sections=(
             summary_part(incident, judged),

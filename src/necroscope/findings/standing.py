@@ -24,6 +24,7 @@ from necroscope.findings.unit_held_back import unit_held_back
 from necroscope.findings.zombie_memory_cgroups import zombie_memory_cgroups
 from necroscope.model.event import Event
 from necroscope.model.node_state import LOOK_BACK_SECONDS, ActiveFinding, NodeState
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.kernel_log_events import find_in_log
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.pressure import PRESSURE
@@ -119,7 +120,7 @@ def _read(segments: Sequence[StoredSegment], end_ns: int, detectors: Sequence[De
     sources: list[Source[Any]] = []
     for detector in detectors:
         sources += [one for one in (*detector.needs, *detector.uses) if one not in (*sources, *EVIDENCE_ONLY)]
-    stretches = read_stretch(segments, end_ns - LOOK_BACK_NS, end_ns + 1, sources)
+    stretches = read_stretch(segments, TimeRange(end_ns - LOOK_BACK_NS, end_ns + 1), sources)
     return stretches[-1] if stretches else None
 
 

@@ -38,7 +38,7 @@ def _facts(incident: Incident, judged: dict[str, Judged]) -> Iterator[tuple[str,
     labels = chosen.segments[-1].description.host
     where = ", ".join(filter(None, (labels.instance_type, labels.zone, labels.machine_image)))
     yield from ((name, text) for name, text in (("kernel", labels.kernel), ("machine", where)) if text)
-    yield "range", f"{UTC.iso(chosen.begin_ns)} to {UTC.iso(chosen.end_ns)}"
+    yield "range", f"{UTC.iso(chosen.time.begin_ns)} to {UTC.iso(chosen.time.end_ns)}"
     if incident.symptom:
         yield "symptom", f"{incident.symptom.id}, {UTC.iso(incident.symptom.utc_ns)}"
     if incident.diagnosis and incident.diagnosis.culprit:

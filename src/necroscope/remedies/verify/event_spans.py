@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from necroscope.model.event import Event
+from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import SECOND_NS, Window, pieces_of, recorded_parts
 from necroscope.signals.core_states import MISSING, core_letters
@@ -30,7 +31,7 @@ def reset_spans(
     parts = recorded_parts(segments, window)
     if not parts:
         return Spans((), "nothing was recorded there")
-    found = events_between(segments, window.begin_ns, window.end_ns, damaged)
+    found = events_between(segments, TimeRange(window.begin_ns, window.end_ns), damaged)
     times = [at for at in _first_of_each(found, device) if any(part.holds(at) for part in parts)]
     return Spans(tuple(span for part in parts for span in _minutes(part, times)))
 
