@@ -38,6 +38,7 @@ from necroscope.agent.rolling import RollingSegments
 from necroscope.agent.sealer import Sealer
 from necroscope.agent.writer import Writer
 from necroscope.model.labels import Labels
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.heatmap import subsecond
 from necroscope.profiles.window import Selection, flame, window
@@ -202,7 +203,7 @@ WORKS: Mapping[str, Callable[[Sequence[StoredSegment]], object]] = {
     "flame": lambda segments: flame(window(segments, FIVE)),
     "flame-core": lambda segments: flame(window(segments, replace(FIVE, cpus=(STUCK_CORE,)))),
     "timeline": _timeline,
-    "events": lambda segments: events_between(segments, HOUR.begin_ns, HOUR.end_ns),
+    "events": lambda segments: events_between(segments, TimeRange(HOUR.begin_ns, HOUR.end_ns)),
 }
 
 

@@ -10,6 +10,7 @@ from necroscope.diagnosis.comparison.compared_seconds import is_entry
 from necroscope.diagnosis.culprit import find_culprits
 from necroscope.errors import NoSamplesError
 from necroscope.model.culprit import Ranking, Suspect
+from necroscope.model.time_range import TimeRange
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.store import StoredSegment
@@ -30,7 +31,7 @@ def rank(
         Selection(UTC_NS + begin * SECOND_NS, UTC_NS + (begin + length) * SECOND_NS, cpus=cores)
         for begin in begins
     ]
-    events = events_between(segments, 0, 2**62)
+    events = events_between(segments, TimeRange(0, 2**62))
     return find_culprits(segments, windows, events, load_thresholds(None))
 
 
@@ -216,7 +217,7 @@ def test_a_moment_is_found_where_the_wall_clock_was_set(tmp_path: Path) -> None:
 def test_a_window_shorter_than_a_second_stands_beside_no_quiet_second_of_its_own(tmp_path: Path) -> None:
     segment = sampled_segment(tmp_path, walking(range(40, 41)), seconds=range(80))
     short = Selection(UTC_NS + 40 * SECOND_NS, UTC_NS + 40 * SECOND_NS + SECOND_NS // 4, cpus=(0,))
-    events = events_between([segment], 0, 2**62)
+    events = events_between([segment], TimeRange(0, 2**62))
     ranking = find_culprits([segment], [short], events, load_thresholds(None))
     assert ranking.window_seconds == 1 and suspect(ranking, "kubelet", "memcg_numa_stat_show").lift is None
     assert ranking.quiet_seconds == 78, "40 before it, and 38 from 41.25 s on"

@@ -8,7 +8,7 @@ from necroscope.server.range_and_filters import LATEST_US, Filters, Range
 
 def test_a_range_in_nanoseconds_and_in_words() -> None:
     span = Range("n", 1_776_247_200_000_000, 1_776_247_201_500_000)
-    assert (span.begin_ns, span.end_ns) == (1_776_247_200 * 10**9, 1_776_247_201_500_000_000)
+    assert (span.time.begin_ns, span.time.end_ns) == (1_776_247_200 * 10**9, 1_776_247_201_500_000_000)
     assert span.seconds == 1.5
     assert span.words == "from 2026-04-15T10:00:00.000Z to 2026-04-15T10:00:01.500Z"
 

@@ -12,6 +12,7 @@ from necroscope.diagnosis.scene import Scene
 from necroscope.exporter.meter import Meter
 from necroscope.findings.unit_crash_loop import unit_crash_loop
 from necroscope.model.reading import Absence, Reading
+from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify.observe import Recording, observe
 from necroscope.remedies.verify.quantities import UNIT_RESTARTS
 from necroscope.remedies.verify.windows import Window
@@ -90,7 +91,7 @@ def test_an_old_systemd_counts_no_restarts() -> None:
 def test_events_metrics_findings_diagnosis_and_verify_count_the_same(tmp_path: Path) -> None:
     moments = [moment_of(60 * n, {UNITS: units(read)}) for n, read in enumerate(READINGS)]
     stored = sealed_segment(tmp_path, moments)
-    (segment,) = read_stretch([stored], stored.begin_ns, stored.end_ns)
+    (segment,) = read_stretch([stored], TimeRange(stored.begin_ns, stored.end_ns))
     assert _in_events(moments) == COUNTED
     assert _in_metrics(moments) == COUNTED
     assert _in_findings(segment) == COUNTED

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from necroscope.model.time_range import TimeRange
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.store.journal import JOURNAL
@@ -33,7 +34,7 @@ END_NS = UTC_NS + 20 * SECOND_NS
 def read(root: Path, begin: float = 0, end: float = 21) -> list[Segment]:
     """The stretches between two times, in seconds after UTC_NS."""
     begin_ns, end_ns = (UTC_NS + int(second * 1e9) for second in (begin, end))
-    return read_stretch(Store(root).segments(), begin_ns, end_ns, (CORES,))
+    return read_stretch(Store(root).segments(), TimeRange(begin_ns, end_ns), (CORES,))
 
 
 def store_in_parts(root: Path, *parts: list[Moment]) -> None:
@@ -108,7 +109,7 @@ def test_one_that_is_sealed_while_it_is_looked_at_is_read_all_the_same(tmp_path:
     segment = open_segment(tmp_path, MOMENTS)
     seen = Store(tmp_path).segments()
     seal_recorded(segment, no_profile)
-    (stretch,) = read_stretch(seen, UTC_NS, END_NS, (CORES,))
+    (stretch,) = read_stretch(seen, TimeRange(UTC_NS, END_NS), (CORES,))
     assert list(stretch.moments) == MOMENTS
 
 
@@ -119,4 +120,4 @@ def test_one_that_is_gone_while_it_is_looked_at_has_no_moments(tmp_path: Path, g
     (segment.folder / JOURNAL).unlink()
     if gone == "all of it":
         (segment.folder / "segment.json").unlink()
-    assert read_stretch(seen, UTC_NS, END_NS) == []
+    assert read_stretch(seen, TimeRange(UTC_NS, END_NS)) == []

@@ -12,6 +12,7 @@ import pytest
 from necroscope import _native
 from necroscope.errors import StoreError, UsageError
 from necroscope.model.event import Event, event_id
+from necroscope.model.time_range import TimeRange
 from necroscope.store.seal import seal_recorded
 from necroscope.store.store import Damage, Store, StoredSegment, read_segment
 from necroscope.store.stored_events import (
@@ -35,13 +36,13 @@ from tests.stored import (
 )
 
 MOMENTS = seconds_of(["idle"] * 20)
-ALWAYS = (0, 2**62)
+ALWAYS = TimeRange(0, 2**62)
 SATURATED = event_of("core-saturated", 3, sequence=1, core=5, seconds=3.0)
 ENDED = replace(SATURATED, seconds=9.0, text="core 5 was in the kernel for 9 s")
 
 
 def ids(segments: Sequence[StoredSegment]) -> list[str]:
-    return [event.id for event in events_between(segments, *ALWAYS)]
+    return [event.id for event in events_between(segments, ALWAYS)]
 
 
 def test_an_id_tells_kind_time_and_number() -> None:
@@ -99,7 +100,7 @@ def test_what_is_told_twice_is_there_once_as_told_last(tmp_path: Path, make: Any
 def test_one_that_lasts_into_the_next_segment_is_there_once(tmp_path: Path) -> None:
     sealed_segment(tmp_path, MOMENTS[:6], [SATURATED])
     open_segment(tmp_path, MOMENTS[5:], [ENDED])
-    (stored,) = events_between(Store(tmp_path).segments(), *ALWAYS)
+    (stored,) = events_between(Store(tmp_path).segments(), ALWAYS)
     assert stored.event == ENDED
     assert find_event(Store(tmp_path).segments(), stored.id).event == ENDED
 
@@ -110,7 +111,7 @@ def test_also_when_the_clock_was_slewed_between_the_two(tmp_path: Path) -> None:
         tmp_path, MOMENTS[5:], [ENDED], anchor=anchor_at(MOMENTS[5].time_ns, OFFSET_NS + 2_000_000)
     )
     segments = Store(tmp_path).segments()
-    (stored,) = events_between(segments, *ALWAYS)
+    (stored,) = events_between(segments, ALWAYS)
     assert stored.event == ENDED
     (told,) = read_events(first)
     assert told.id != stored.id
@@ -122,7 +123,7 @@ def test_an_event_told_in_the_segment_after_is_found_at_its_own_time(tmp_path: P
     sealed_segment(tmp_path, MOMENTS[:6])
     sealed_segment(tmp_path, MOMENTS[5:], [restart])
     segments = Store(tmp_path).segments()
-    (stored,) = events_between(segments, UTC_NS, UTC_NS + 4 * SECOND_NS)
+    (stored,) = events_between(segments, TimeRange(UTC_NS, UTC_NS + 4 * SECOND_NS))
     assert stored.event == restart
     assert stored.segment == segments[1]
 
@@ -130,7 +131,7 @@ def test_an_event_told_in_the_segment_after_is_found_at_its_own_time(tmp_path: P
 def test_a_range_has_its_beginning_and_not_its_end(tmp_path: Path) -> None:
     sealed_segment(tmp_path, MOMENTS, [event_of("oom-kill", second) for second in (1, 2, 3, 4)])
     segments = Store(tmp_path).segments()
-    found = events_between(segments, UTC_NS + 2 * SECOND_NS, UTC_NS + 4 * SECOND_NS)
+    found = events_between(segments, TimeRange(UTC_NS + 2 * SECOND_NS, UTC_NS + 4 * SECOND_NS))
     assert [(event.utc_ns - UTC_NS) // SECOND_NS for event in found] == [2, 3]
 
 
@@ -151,7 +152,7 @@ def test_every_event_is_found_by_its_id_and_no_other(tmp_path: Path) -> None:
     sealed_segment(tmp_path, MOMENTS[:11], [event_of("oom-kill", 1), event_of("nic-reset", 2)])
     open_segment(tmp_path, MOMENTS[10:], [event_of("oom-kill", 12)])
     segments = Store(tmp_path).segments()
-    for stored in events_between(segments, *ALWAYS):
+    for stored in events_between(segments, ALWAYS):
         assert find_event(segments, stored.id) == stored
     with pytest.raises(UsageError, match=r"oom-kill-20260415T100001\.000Z-5"):
         find_event(segments, "oom-kill-20260415T100001.000Z-5")
@@ -164,7 +165,7 @@ def test_the_id_stays_when_the_clock_is_found_to_have_been_wrong(tmp_path: Path)
     open_segment(tmp_path, MOMENTS[10:])
 
     def first() -> tuple[str, int]:
-        (stored,) = events_between(Store(tmp_path).segments(), *ALWAYS)
+        (stored,) = events_between(Store(tmp_path).segments(), ALWAYS)
         return stored.id, stored.utc_ns
 
     while_open = first()
@@ -192,7 +193,7 @@ def test_a_file_that_should_be_there_and_is_not_is_damage(tmp_path: Path) -> Non
     with pytest.raises(StoreError, match=r"events\.parquet is missing"):
         read_events(segment)
     damaged: list[Damage] = []
-    assert events_between([segment], *ALWAYS, damaged) == []
+    assert events_between([segment], ALWAYS, damaged) == []
     assert [one.folder for one in damaged] == [segment.folder]
 
 

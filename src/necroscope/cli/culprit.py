@@ -89,7 +89,7 @@ def _around(arguments: argparse.Namespace) -> _Case:
 def _in_range(arguments: argparse.Namespace) -> _Case:
     """The newest events of a range that are of the gravest kind there is."""
     chosen: Chosen = choose_range(arguments)
-    events = events_between(chosen.segments, chosen.begin_ns, chosen.end_ns, chosen.damaged)
+    events = events_between(chosen.segments, chosen.time, chosen.damaged)
     trouble = [event for event in events if event.event.phase != "done"]
     of_kind = ([event for event in trouble if event.event.kind == kind] for kind in KINDS)
     windows: dict[str, Selection] = {}

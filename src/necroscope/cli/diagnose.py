@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     if wanted and not diagnoses:
         what = f"of the time around {wanted[0].id} there are no counters"
         raise CannotLookError(what, hint="necroscope timeline shows what there is")
-    accidents = accidents_between(chosen.segments, chosen.begin_ns, chosen.end_ns, chosen.damaged)
-    begin, end = iso_utc(chosen.begin_ns), iso_utc(chosen.end_ns)
+    accidents = accidents_between(chosen.segments, chosen.time, chosen.damaged)
+    begin, end = iso_utc(chosen.time.begin_ns), iso_utc(chosen.time.end_ns)
     body = {
         "host": chosen.host,
         "begin": begin,

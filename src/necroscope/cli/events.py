@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         event for event in read_events_of(chosen) if not arguments.kind or event.event.kind in arguments.kind
     ]
     resets = nic_resets(events)
-    begin, end = iso_utc(chosen.begin_ns), iso_utc(chosen.end_ns)
+    begin, end = iso_utc(chosen.time.begin_ns), iso_utc(chosen.time.end_ns)
     body = {
         "host": chosen.host,
         "begin": begin,
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 def read_events_of(chosen: Chosen) -> list[StoredEvent]:
     """The events of a range; segments whose events cannot be read are added to those that are damaged."""
     damaged: list[Damage] = []
-    events = events_between(chosen.segments, chosen.begin_ns, chosen.end_ns, damaged)
+    events = events_between(chosen.segments, chosen.time, damaged)
     chosen.require_whole(damaged)
     chosen.damaged.extend(damaged)
     return events

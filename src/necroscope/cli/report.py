@@ -81,8 +81,8 @@ def _report(incident: Incident) -> Report:
     return Report(
         title=f"Incident on {incident.host}",
         host=incident.host,
-        begin=iso_utc(incident.chosen.begin_ns),
-        end=iso_utc(incident.chosen.end_ns),
+        begin=iso_utc(incident.chosen.time.begin_ns),
+        end=iso_utc(incident.chosen.time.end_ns),
         verdict=verdict_of(incident),
         sections=(
             summary_part(incident, judged),

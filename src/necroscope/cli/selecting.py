@@ -10,6 +10,7 @@ from necroscope.cli.arguments import add_store, duration
 from necroscope.cli.times import EARLIEST_NS, LATEST_NS, EventName, moment, moment_or_event
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.model.shell_command import option, shell_command
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, iso_utc, parse_compact_utc
 from necroscope.profiles.window import Selection
 from necroscope.store.store import Damage, Store, StoredSegment
@@ -31,18 +32,19 @@ def add_range(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The recorded segments of a host, a range `begin_ns <= time < end_ns` in UTC, and what is damaged."""
+    """The recorded segments of a host, a range of time, and what is damaged."""
 
     host: str
     segments: list[StoredSegment]
-    begin_ns: int
-    end_ns: int
+    time: TimeRange
     damaged: list[Damage]
 
     def require_whole(self, damaged: Sequence[Damage]) -> None:
         """An error where nothing in the range could be read."""
         bad = {damage.folder: damage for damage in damaged}
-        inside = [s.folder for s in self.segments if s.begin_ns < self.end_ns and s.end_ns > self.begin_ns]
+        inside = [
+            s.folder for s in self.segments if s.begin_ns < self.time.end_ns and s.end_ns > self.time.begin_ns
+        ]
         if inside and bad.keys() >= set(inside):
             raise bad[inside[0]].error
 
@@ -66,7 +68,8 @@ def choose_range(arguments: argparse.Namespace) -> Chosen:
     begin_ns = arguments.begin.utc_ns(stored) if arguments.begin else first_ns
     if begin_ns >= end_ns and arguments.begin and arguments.end:
         raise UsageError("the range ends before it begins")
-    if begin_ns >= end_ns or not any(s.begin_ns < end_ns and s.end_ns >= begin_ns for s in stored):
+    time = TimeRange(begin_ns, end_ns)
+    if begin_ns >= end_ns or not any(segment.overlaps(time) for segment in stored):
         for damage in damaged:
             if begin_ns - RECENT_NS <= _named_ns(damage) < end_ns:
                 raise damage.error
@@ -74,7 +77,7 @@ def choose_range(arguments: argparse.Namespace) -> Chosen:
         raise NothingRecordedError(
             f"nothing of {host} was recorded {when}", hint=_what_there_is(stored, begin_ns)
         )
-    return Chosen(host, stored, begin_ns, end_ns, damaged)
+    return Chosen(host, stored, time, damaged)
 
 
 def _in_words(arguments: argparse.Namespace, begin_ns: int, end_ns: int) -> str:

@@ -25,8 +25,8 @@ def run(arguments: argparse.Namespace) -> Answer:
 
     refuse_existing(arguments)
     chosen = choose_range(arguments)
-    begin_ns = chosen.begin_ns if arguments.begin else _begin_ns(chosen)
-    span = Range(chosen.host, begin_ns // US_NS, -(-chosen.end_ns // US_NS))
+    begin_ns = chosen.time.begin_ns if arguments.begin else _begin_ns(chosen)
+    span = Range(chosen.host, begin_ns // US_NS, -(-chosen.time.end_ns // US_NS))
     page = range_page(RecordedStore(arguments.store), span)
     write_output(arguments.output, page.content, force=arguments.force)
     body = {
@@ -41,4 +41,4 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 def _begin_ns(chosen: Chosen) -> int:
     """The last twelve hours there are."""
-    return max(chosen.end_ns - LONGEST_NS, min(segment.begin_ns for segment in chosen.segments))
+    return max(chosen.time.end_ns - LONGEST_NS, min(segment.begin_ns for segment in chosen.segments))

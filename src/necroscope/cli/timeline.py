@@ -64,8 +64,9 @@ def run(arguments: argparse.Namespace) -> Answer:
 def _seconds_of(chosen: Chosen, arguments: argparse.Namespace) -> tuple[int, int]:
     """The seconds to draw: whole ones, and none before or after all that is recorded."""
     first_ns, last_ns = whole_seconds(chosen.segments)
-    end_ns = chosen.end_ns if arguments.end else chosen.end_ns - chosen.end_ns % SECOND_NS
-    begin_ns, end_ns = max(chosen.begin_ns - chosen.begin_ns % SECOND_NS, first_ns), min(end_ns, last_ns)
+    begin_ns, end_ns = chosen.time.begin_ns, chosen.time.end_ns
+    end_ns = end_ns if arguments.end else end_ns - end_ns % SECOND_NS
+    begin_ns, end_ns = max(begin_ns - begin_ns % SECOND_NS, first_ns), min(end_ns, last_ns)
     if begin_ns >= end_ns:
         what = f"not a whole second of {chosen.host} is recorded there"
         raise NothingRecordedError(what, hint="try again in a second, or with a longer range")

@@ -22,14 +22,14 @@ LONG_NS = 24 * 3600 * SECOND_NS
 def look_back(arguments: argparse.Namespace) -> Seen:
     """The end of a recorded range, of any host in the store."""
     chosen = choose_range(arguments)
-    begin_ns = chosen.begin_ns if arguments.begin else chosen.end_ns - LONG_NS
-    stored = last_boot_in(chosen.segments, begin_ns, chosen.end_ns)
-    seen = recorded_seen(stored, begin_ns, chosen.end_ns)
+    begin_ns = chosen.time.begin_ns if arguments.begin else chosen.time.end_ns - LONG_NS
+    stored = last_boot_in(chosen.segments, begin_ns, chosen.time.end_ns)
+    seen = recorded_seen(stored, begin_ns, chosen.time.end_ns)
     ledger = LedgerSeen(seen.ledger_time_ns, seen.ledger)
     return replace(
         seen,
         leaks=recorded_leaks(stored, ledger) if arguments.list else None,
-        walks=walk_time(stored, begin_ns, chosen.end_ns),
+        walks=walk_time(stored, begin_ns, chosen.time.end_ns),
     )
 
 

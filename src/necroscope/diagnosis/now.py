@@ -10,6 +10,7 @@ from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import KINDS, symptom_events
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.thresholds import Thresholds
 from necroscope.signals.watch import Watch
 from necroscope.store.segment import Segment
@@ -46,7 +47,7 @@ def _newest_stored(
     own = [s for s in recorded if s.boot_id and s.boot_id == look.labels.boot_id]
     end_ns = look.end_ns + look.anchor.offset_ns
     recent_ns = int(thresholds["nic-reset.critical_hours"] * HOUR_NS)
-    by_event = {one.event: one for one in events_between(own, end_ns - recent_ns, end_ns, damaged)}
+    by_event = {one.event: one for one in events_between(own, TimeRange(end_ns - recent_ns, end_ns), damaged)}
     return next((by_event[event] for event in symptom_events(list(by_event), thresholds)), None)
 
 

@@ -11,6 +11,7 @@ from necroscope.diagnosis.scene import Rank, Scene
 from necroscope.findings.unit_held_back import accidents_of
 from necroscope.model.accident import Accident
 from necroscope.model.culprit import Ranking
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import Thresholds
@@ -71,7 +72,7 @@ def recorded_scene(
     if whole is None:
         return None
     around_ns = FAR.before_ns
-    events = events_between(own, stored.utc_ns - around_ns, stored.utc_ns + around_ns, damaged)
+    events = events_between(own, TimeRange(stored.utc_ns - around_ns, stored.utc_ns + around_ns), damaged)
     moments = _merged(near.moments if near else (), far.moments if far else ())
     return Scene(
         replace(whole, moments=moments),
@@ -83,10 +84,10 @@ def recorded_scene(
 
 
 def accidents_between(
-    segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, damaged: list[Damage]
+    segments: Sequence[StoredSegment], wanted: TimeRange, damaged: list[Damage]
 ) -> tuple[Accident, ...] | None:
-    """Units that a failure kept from starting at the end of a range (UTC); None where it is not recorded."""
-    for stretch in reversed(read_stretch(segments, begin_ns, end_ns, (HELD_BACK_UNITS,), damaged)):
+    """Units that a failure kept from starting at the end of a range; None where it is not recorded."""
+    for stretch in reversed(read_stretch(segments, wanted, (HELD_BACK_UNITS,), damaged)):
         held_back = stretch.last(HELD_BACK_UNITS)
         if held_back is not None:
             return accidents_of(held_back)
@@ -97,8 +98,8 @@ def _stretch(
     segments: Sequence[StoredSegment], stored: StoredEvent, reach: Reach, damaged: list[Damage]
 ) -> Segment | None:
     """The stretch that holds the event, if any."""
-    begin_ns, end_ns = stored.utc_ns - reach.before_ns, stored.utc_ns + reach.after_ns
-    stretches = read_stretch(segments, begin_ns, end_ns, reach.sources, damaged)
+    wanted = TimeRange(stored.utc_ns - reach.before_ns, stored.utc_ns + reach.after_ns)
+    stretches = read_stretch(segments, wanted, reach.sources, damaged)
     time_ns = stored.event.time_ns
     holding = [one for one in stretches if one.begin_ns - SECOND_NS <= time_ns <= one.end_ns + 5 * SECOND_NS]
     return holding[0] if holding else None

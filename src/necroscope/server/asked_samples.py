@@ -17,8 +17,8 @@ def asked_selection(span: Range, filters: Filters) -> Selection:
     """The range and the filters as a selection."""
     search = Search(filters.search, filters.regexp, filters.only_matching) if filters.search else None
     return Selection(
-        span.begin_ns,
-        span.end_ns,
+        span.time.begin_ns,
+        span.time.end_ns,
         cpus=filters.cpus,
         processes=filters.processes,
         threads=filters.threads,

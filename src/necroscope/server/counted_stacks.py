@@ -77,7 +77,9 @@ def _baseline(
         return None, ()
     if asked.against != "quiet":
         other = _named_range(asked.against, host)
-        return named_baseline(segments, selection, (other.begin_ns, other.end_ns), damaged, asked.by), ()
+        return named_baseline(
+            segments, selection, (other.time.begin_ns, other.time.end_ns), damaged, asked.by
+        ), ()
     try:
         return quiet_baseline(segments, selection, load_thresholds(None), damaged, asked.by), ()
     except NoSamplesError as error:

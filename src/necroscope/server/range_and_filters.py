@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from necroscope.errors import UsageError
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_US, iso_utc
 from necroscope.store.store import StoredSegment
 
@@ -35,14 +36,9 @@ class Range:
             raise UsageError("the range ends before it begins", hint="begin_us must be less than end_us")
 
     @property
-    def begin_ns(self) -> int:
-        """The beginning in nanoseconds."""
-        return self.begin_us * US_NS
-
-    @property
-    def end_ns(self) -> int:
-        """The end in nanoseconds; itself no part of the range."""
-        return self.end_us * US_NS
+    def time(self) -> TimeRange:
+        """The range without the host."""
+        return TimeRange(self.begin_us * US_NS, self.end_us * US_NS)
 
     @property
     def seconds(self) -> float:
@@ -52,12 +48,11 @@ class Range:
     @property
     def words(self) -> str:
         """The range in a sentence."""
-        return f"from {iso_utc(self.begin_ns)} to {iso_utc(self.end_ns)}"
+        return f"from {iso_utc(self.time.begin_ns)} to {iso_utc(self.time.end_ns)}"
 
     def touched(self, segments: Sequence[StoredSegment]) -> list[StoredSegment]:
         """The segments that have a part of it."""
-        begin_ns, end_ns = self.begin_ns, self.end_ns
-        return [one for one in segments if one.begin_ns < end_ns and one.end_ns >= begin_ns]
+        return [segment for segment in segments if segment.overlaps(self.time)]
 
     def require_at_most(self, seconds: int, what: str) -> None:
         """An error where it is longer than what can be asked for."""

@@ -179,7 +179,7 @@ def _signature(folder: Path) -> Signature:
 
 def _may_be_in(damage: Damage, span: Range) -> bool:
     begin_ns = _named_begin_ns(damage.folder)
-    return begin_ns is None or span.begin_ns - LONGEST_NS <= begin_ns < span.end_ns
+    return begin_ns is None or span.time.begin_ns - LONGEST_NS <= begin_ns < span.time.end_ns
 
 
 def _named_begin_ns(folder: Path) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from necroscope.errors import NecroscopeError
+from necroscope.model.time_range import TimeRange
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
 from necroscope.store.clock import STEP_NS, Anchor
@@ -20,23 +21,23 @@ MARGIN_NS = 2 * 10**9  # a rate at the very beginning needs the moment before
 
 def read_stretch(
     segments: Sequence[StoredSegment],
-    begin_ns: int,
-    end_ns: int,
+    wanted: TimeRange,
     sources: Sequence[Source[Any]] = SOURCES,
     damaged: list[Damage] | None = None,
 ) -> list[Segment]:
-    """What was recorded between two times (UTC): one segment for every stretch on one clock.
+    """What was recorded in a range of time: one segment for every stretch on one clock.
 
     Segments that cannot be read are added to `damaged`; without it they are an error.
     """
     stretches: list[tuple[StoredSegment, list[Moment]]] = []
+    wide = wanted.widened(MARGIN_NS)
     for stored in segments:
-        if stored.begin_ns - MARGIN_NS >= end_ns or stored.end_ns + MARGIN_NS < begin_ns:
+        if not stored.overlaps(wide):
             continue
         moments = [
             moment
             for moment in _read_or_note(stored, sources, damaged)
-            if begin_ns - MARGIN_NS <= moment.time_ns + stored.offset_ns < end_ns + MARGIN_NS
+            if wide.contains(moment.time_ns + stored.offset_ns)
         ]
         if stretches and _is_same_clock(stretches[-1][0], stored):
             # The last moment of a segment is also the first of the next.

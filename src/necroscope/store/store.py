@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import NecroscopeError, StoreError
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import compact_utc
 from necroscope.sources.plain_files import open_plain, read_plain
 from necroscope.store.durable import FOLDER_MODE, write_durably
@@ -54,6 +55,10 @@ class StoredSegment:
     def is_open(self) -> bool:
         """Whether it is still being written, or was left by a crash."""
         return self.description.state == OPEN
+
+    def overlaps(self, wanted: TimeRange) -> bool:
+        """Whether a part of it is in a range; its last second is at `end_ns`."""
+        return wanted.overlaps(self.begin_ns, self.end_ns)
 
     @property
     def boot_id(self) -> str:

@@ -12,6 +12,7 @@ from necroscope import _native
 from necroscope.errors import NecroscopeError, UsageError
 from necroscope.model.event import Event, event_id
 from necroscope.model.shell_command import option, shell_command
+from necroscope.model.time_range import TimeRange
 from necroscope.store.journal import journal_bytes, read_journal
 from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import Damage, StoredSegment, has_file, sealed_meanwhile
@@ -67,13 +68,14 @@ def read_events(segment: StoredSegment) -> list[StoredEvent]:
 
 
 def events_between(
-    segments: Sequence[StoredSegment], begin_ns: int, end_ns: int, damaged: list[Damage] | None = None
+    segments: Sequence[StoredSegment], wanted: TimeRange, damaged: list[Damage] | None = None
 ) -> list[StoredEvent]:
     """The events of a range of time, in order. An event may be told in the segment after its own.
 
     Segments whose events cannot be read are added to `damaged`; without it they are an error.
     """
-    near = [s for s in segments if s.begin_ns - LATEST_NS < end_ns and s.end_ns + LATEST_NS >= begin_ns]
+    wide = wanted.widened(LATEST_NS)
+    near = [segment for segment in segments if segment.overlaps(wide)]
     # One that lasts into the next segment is told there too. The time is its name, not the id, which depends
     # on how the clock of a segment stands to UTC.
     found = {
@@ -81,7 +83,7 @@ def events_between(
         for segment in near
         for event in _read_or_note(segment, damaged)
     }
-    between = [event for event in found.values() if begin_ns <= event.utc_ns < end_ns]
+    between = [event for event in found.values() if wanted.contains(event.utc_ns)]
     return sorted(between, key=lambda event: (event.utc_ns, event.id))
 
 

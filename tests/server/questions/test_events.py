@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from necroscope.model.time_range import TimeRange
 from necroscope.server.questions import events as question
 from necroscope.server.questions.events import ask_events, core_of_queue, events_in
 from necroscope.server.recorded_store import RecordedStore
@@ -95,6 +96,6 @@ def test_an_event_that_is_told_again_in_the_next_segment_is_one(tmp_path: Path) 
     sealed_segment(tmp_path, moments[5:], [long])
     store = RecordedStore(tmp_path)
     segments = store.segments_of("node-17")
-    between = events_between(segments, segments[0].begin_ns, segments[1].end_ns)
+    between = events_between(segments, TimeRange(segments[0].begin_ns, segments[1].end_ns))
     assert events_in(store, seconds(0, 9), []) == between
     assert [one.event.seconds for one in between] == [6.0]

@@ -103,4 +103,4 @@ def _known_fixes(store: Path) -> tuple[tuple[Fix, ...], str]:
 
 
 def _is_in(fix: Fix, chosen: Chosen) -> bool:
-    return chosen.begin_ns <= fix.begun_ns < chosen.end_ns
+    return chosen.time.contains(fix.begun_ns)

@@ -36,7 +36,7 @@ def _facts(incident: Incident, judged: dict[str, Judged]) -> Iterator[tuple[str,
     labels = chosen.segments[-1].description.host
     where = ", ".join(filter(None, (labels.instance_type, labels.zone, labels.machine_image)))
     yield from ((name, text) for name, text in (("kernel", labels.kernel), ("machine", where)) if text)
-    yield "range", f"{iso_utc(chosen.begin_ns)} to {iso_utc(chosen.end_ns)}"
+    yield "range", f"{iso_utc(chosen.time.begin_ns)} to {iso_utc(chosen.time.end_ns)}"
     if incident.symptom:
         yield "symptom", f"{incident.symptom.id}, {iso_utc(incident.symptom.utc_ns)}"
     if incident.diagnosis and incident.diagnosis.culprit:

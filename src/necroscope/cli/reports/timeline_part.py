@@ -70,8 +70,8 @@ def _fix(fix: Fix) -> Iterator[Row]:
 
 def _cores(incident: Incident) -> Iterator[Block]:
     first_ns, last_ns = whole_seconds(incident.chosen.segments)
-    begin_ns = max(incident.chosen.begin_ns - incident.chosen.begin_ns % SECOND_NS, first_ns)
-    end_ns = min(incident.chosen.end_ns, last_ns)
+    begin_ns = max(incident.chosen.time.begin_ns - incident.chosen.time.begin_ns % SECOND_NS, first_ns)
+    end_ns = min(incident.chosen.time.end_ns, last_ns)
     if begin_ns >= end_ns:
         return
     step_ns = -(-(end_ns - begin_ns) // (COLUMNS * SECOND_NS)) * SECOND_NS

@@ -23,9 +23,9 @@ OWNERS_NAMED = 5
 def zombies_part(incident: Incident) -> Section:
     """Counts and growth of the last boot in the range, before and after what was changed."""
     chosen = incident.chosen
-    inside = [s for s in chosen.segments if s.begin_ns < chosen.end_ns and s.end_ns >= chosen.begin_ns]
+    inside = [segment for segment in chosen.segments if segment.overlaps(chosen.time)]
     own = [segment for segment in inside if segment.boot_id == inside[-1].boot_id]
-    counts = recorded_counts(own, chosen.begin_ns, chosen.end_ns)
+    counts = recorded_counts(own, chosen.time.begin_ns, chosen.time.end_ns)
     if not counts:
         none = "No counts of memory cgroups were recorded in this range."
         return Section("zombies", "Zombie memory cgroups", (Paragraph(none),))
@@ -33,7 +33,7 @@ def zombies_part(incident: Incident) -> Section:
     rows = [*_levels(counts, Anchor(0, offset_ns)), *_growths(incident, counts, offset_ns)]
     blocks: list[Block] = [Table(("", ""), tuple(rows))]
     # What is purged is forgotten by the ledger too: what it knew before the fix is told.
-    until_ns = min([chosen.end_ns, *(fix.begun_ns for fix in incident.fixes)])
+    until_ns = min([chosen.time.end_ns, *(fix.begun_ns for fix in incident.fixes)])
     return Section("zombies", "Zombie memory cgroups", (*blocks, *_owners(own, until_ns)))
 
 

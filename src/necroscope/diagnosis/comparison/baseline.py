@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, quiet_seconds
 from necroscope.diagnosis.comparison.saturated_spans import Span
 from necroscope.errors import NoSamplesError
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.spare import spare
 from necroscope.profiles.tally import tally
@@ -75,8 +76,8 @@ def _quiet_parts(
     first = near[0]
     here = selection.range_in(first)
     own = _of_its_boot(segments, first, here) if first.boot_id else near
-    around = selection.begin_ns - AROUND_NS, selection.end_ns + AROUND_NS
-    stored = events_between(segments, *around, damaged)
+    around = TimeRange(selection.begin_ns, selection.end_ns).widened(AROUND_NS)
+    stored = events_between(segments, around, damaged)
     events = [one.event for one in stored if one.segment.boot_id == first.boot_id]
     starts = _captured(own, quiet_seconds(own, [here], events, selection.cpus, thresholds))
     offset_ns = selection.begin_ns - here[0]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import Window, pieces_of, recorded_parts
@@ -35,7 +36,7 @@ def reset_spans(
     parts = recorded_parts(segments, window)
     if not parts:
         return Spans((), "nothing was recorded there")
-    stored = events_between(segments, window.begin_ns, window.end_ns, damaged)
+    stored = events_between(segments, TimeRange(window.begin_ns, window.end_ns), damaged)
     resets = [one for one in stored if one.event.kind == "nic-reset"]
     times = [
         first.utc_ns

@@ -15,8 +15,8 @@ from necroscope.signals.core_heat import CoreHeat, core_heat
 def ask_cores(store: RecordedStore, span: Range, columns: int) -> Cores:
     """At most so many columns, of whole seconds."""
     segments = store.recorded_in(span)
-    begin_ns, step_ns = choose_columns(span.begin_ns, span.end_ns, columns)
-    heat = core_heat(segments, begin_ns, span.end_ns, step_ns, store.seconds.of)
+    begin_ns, step_ns = choose_columns(span.time.begin_ns, span.time.end_ns, columns)
+    heat = core_heat(segments, begin_ns, span.time.end_ns, step_ns, store.seconds.of)
     return cores_answer(heat, store.damaged_in(span, heat.damaged))
 
 

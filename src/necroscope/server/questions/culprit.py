@@ -22,7 +22,7 @@ def ask_culprit(store: RecordedStore, span: Range, filters: Filters) -> Culprits
     """What `necroscope culprit` says. Of the filters the cores count: shares of some samples say nothing."""
     span.require_at_most(LONGEST_SECONDS, "who stands out")
     damaged: list[Damage] = []
-    window = Selection(span.begin_ns, span.end_ns, cpus=filters.cpus, idle=True)
+    window = Selection(span.time.begin_ns, span.time.end_ns, cpus=filters.cpus, idle=True)
     ranking, _ = culprits_around(store.segments_of(span.host), [window], load_thresholds(None), damaged)
     return _answer(ranking, store.damaged_in(span, damaged))
 

@@ -89,7 +89,7 @@ def _without_symptom(segments: Sequence[StoredSegment], span: Range, damaged: li
     if not saw_anything(readable):
         what = "nothing could be checked: neither the kernel log nor the time of cores is recorded there"
         return replace(NOTHING, verdict=what, level="unknown", not_checked=absent)
-    held_back = accidents_between(inside[-LAST:], span.begin_ns, span.end_ns, damaged) or ()
+    held_back = accidents_between(inside[-LAST:], span.time, damaged) or ()
     by_accident = "".join(f". By accident: {sentence(one)}" for one in held_back)
     verdict = f"{NOTHING_TO_EXPLAIN}{by_accident}"
     return replace(NOTHING, verdict=verdict, level="healthy", not_checked=absent)

@@ -37,18 +37,15 @@ def ask_events(store: RecordedStore, span: Range, kinds: tuple[str, ...]) -> Eve
 
 def events_in(store: RecordedStore, span: Range, damaged: list[Damage]) -> list[StoredEvent]:
     """All events of a range, those of sealed segments read once."""
-    near = [
-        segment
-        for segment in store.recorded_in(span)
-        if segment.begin_ns - LATEST_NS < span.end_ns and segment.end_ns + LATEST_NS >= span.begin_ns
-    ]
+    wide = span.time.widened(LATEST_NS)
+    near = [segment for segment in store.recorded_in(span) if segment.overlaps(wide)]
     # As `events_between` does: one that lasts into the next segment is told there too.
     found = {
         (one.segment.boot_id, one.event.kind, one.event.time_ns, one.event.sequence): one
         for segment in near
         for one in _events_of(store, segment, damaged)
     }
-    inside = [one for one in found.values() if span.begin_ns <= one.utc_ns < span.end_ns]
+    inside = [one for one in found.values() if span.time.contains(one.utc_ns)]
     return sorted(inside, key=lambda one: (one.utc_ns, one.id))
 
 

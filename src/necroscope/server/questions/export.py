@@ -42,7 +42,7 @@ def file_name(span: Range, filters: Filters, tree: Tree, format: Format) -> str:
     cores = "-".join(map(str, filters.cpus[:4]))
     parts = [
         span.host[:LONGEST_HOST],
-        compact_utc(span.begin_ns),
+        compact_utc(span.time.begin_ns),
         f"{span.seconds:.3g}s",
         *([f"core-{cores}"] if cores else []),
         *(["difference"] if tree.against else []),

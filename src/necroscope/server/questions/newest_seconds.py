@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from necroscope import _native
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.signals.core_heat import CoreHeat
@@ -60,7 +61,7 @@ class NewestSeconds:
         damaged: list[Damage] = []
         sealed = [segment for segment in self.sealed if segment.description.events != {}]
         until_ns = self.end_ns + SECOND_NS  # an event of the second that has begun is told at once
-        found = {one.id: one for one in events_between(sealed, since_ns, until_ns, damaged)}
+        found = {one.id: one for one in events_between(sealed, TimeRange(since_ns, until_ns), damaged)}
         for segment, journal in self.open:
             offset_ns = segment.description.clock.offset_ns  # as it will be sealed with
             for id, event in last_told(journal.events, offset_ns).items():

@@ -43,7 +43,7 @@ def ask_zombies(store: RecordedStore, span: Range, columns: int) -> Zombies:
 def _counts_in(segments: Sequence[StoredSegment], span: Range, read: Read) -> list[Timed]:
     """The counts of a range, by the wall clock. A segment that is damaged is a hole."""
     found = {count.time_ns + segment.offset_ns: count for segment in segments for count in read(segment)}
-    begin_ns, end_ns = span.begin_ns, span.end_ns
+    begin_ns, end_ns = span.time.begin_ns, span.time.end_ns
     return sorted(row for row in found.items() if begin_ns <= row[0] < end_ns)
 
 
@@ -87,9 +87,9 @@ def zombies_answer(
 
 def _forecast(segments: Sequence[StoredSegment], span: Range, read: Read) -> tuple[Forecast | None, str]:
     """The forecast, or why there is none."""
-    stored = last_boot_in(segments, span.begin_ns, span.end_ns)
+    stored = last_boot_in(segments, span.time.begin_ns, span.time.end_ns)
     try:
-        seen = recorded_seen(stored, span.begin_ns, span.end_ns, read)
+        seen = recorded_seen(stored, span.time.begin_ns, span.time.end_ns, read)
     except NecroscopeError as error:  # the counts that there are can be shown all the same
         return None, error.what
     report = zombie_report(seen, load_thresholds(None))

@@ -1,0 +1,25 @@
+"""A range of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A range `begin_ns <= time < end_ns`, in UTC if nothing else is said."""
+
+    begin_ns: int
+    end_ns: int
+
+    def contains(self, time_ns: int) -> bool:
+        """Return whether a time is in the range."""
+        return self.begin_ns <= time_ns < self.end_ns
+
+    def overlaps(self, first_ns: int, last_ns: int) -> bool:
+        """Return whether a part of what was read between two times, both included, can be in the range."""
+        return first_ns < self.end_ns and last_ns >= self.begin_ns
+
+    def widened(self, margin_ns: int) -> TimeRange:
+        """Return the range with a margin on both sides."""
+        return TimeRange(self.begin_ns - margin_ns, self.end_ns + margin_ns)
