@@ -61,8 +61,8 @@ def test_a_recorder_that_is_killed_loses_no_closed_second_and_names_what_ran(tmp
     require_tidy(store)
     require_all_open(store)
     assert set(range(int(began) + 1, int(ended))) <= seconds_with_counters(store)
-    (gap,) = events_of(store, "capture-gap")
-    assert gap.event.rule == "recorder"
+    # Beside other tests a reading may be late, which is a gap, too.
+    assert "recorder" in [gap.event.rule for gap in events_of(store, "capture-gap")]
     # The sampler saw the loop, before the recorder was killed.
     found = ask(
         "flame", "--store", str(store), "-b", f"{began:.0f}", "-e", f"{ended:.0f}", "--process", str(hog)

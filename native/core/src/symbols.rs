@@ -116,8 +116,11 @@ pub fn symbolise<'a>(
 
 /// The end of a path, which names the file; a path may have 4 kB, and is kept with every place without a name.
 fn end_of(path: &str) -> &str {
-    let begin = path.len().saturating_sub(MAX_MODULE_BYTES);
-    &path[path.ceil_char_boundary(begin)..]
+    let mut begin = path.len().saturating_sub(MAX_MODULE_BYTES);
+    while !path.is_char_boundary(begin) {
+        begin += 1;
+    }
+    &path[begin..]
 }
 
 fn name_kernel(kallsyms: &Kallsyms, places: &[Place], names: &mut [Option<Rc<str>>]) {

@@ -56,6 +56,7 @@ def decoded(table: str, content: bytes, columns: Sequence[str] | None = None) ->
     _check_size(table, pq.read_metadata(pa.BufferReader(content)))
     names = [field.name for field in TABLES[table] if pa.types.is_dictionary(field.type)]
     rows = pq.read_table(pa.BufferReader(content), columns=columns, read_dictionary=names)
+    rows.validate(full=True)
     return conformed(table, rows) if columns is None else rows
 
 
@@ -70,7 +71,9 @@ def batches(path: Path, columns: Sequence[str], dictionaries: Sequence[str] = ()
     """Yield the rows of a file in pieces. Raises StoreError if it is damaged."""
     try:
         file = pq.ParquetFile(path, read_dictionary=[*dictionaries])
-        yield from file.iter_batches(ROWS_AT_ONCE, columns=[*columns])
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=[*columns]):
+            batch.validate(full=True)  # else text that is none is noticed by whoever uses it
+            yield batch
     except (pa.ArrowException, OSError) as error:  # what cannot be decompressed is an OSError
         hint = "a file in the cache may be removed: it is fetched again; one in the bucket has to be restored"
         raise StoreError(f"{path} is damaged: {error}", hint=hint) from error
