@@ -157,3 +157,11 @@ def test_every_dependency_has_its_reason() -> None:
 
 def test_every_event_kind_is_plain_words() -> None:
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)+", kind) for kind in EVENT_KINDS)
+
+
+def test_architecture_names_files_that_exist() -> None:
+    """A stale map costs a newcomer more than none."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+(?:\.[a-z]+)?/?)`", text))
+    places = (ROOT, SRC, ROOT / "web")
+    assert {name for name in named if not any((place / name).exists() for place in places)} == set()
