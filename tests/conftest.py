@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -19,13 +21,31 @@ from tests.tiers import ALONE, SMOKE_FILE, file_of, lane_of, touches_machine
 collect_ignore = ["hosts"]
 _mounts = ExitStack()
 _files_with_servers: set[str] = set()
+_own_folder: list[Path] = []
 
 # The same examples in every run: what fails, fails again. `--hypothesis-profile=default` looks for new ones.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("same")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    """Set up what all tests share."""
+    if not _is_worker(config) and not config.option.basetemp:
+        # That of pytest is one of the user's, and closed to other users whenever a pytest begins elsewhere.
+        _own_folder.append(Path(tempfile.mkdtemp(prefix="necroscope-tests-")))
+        _own_folder[0].chmod(0o711)
+        config.option.basetemp = _own_folder[0] / "tests"
+    _obey_signals(config)
+
+
+def pytest_unconfigure() -> None:
+    """Remove what the tests made; `--basetemp` keeps it."""
+    for folder in _own_folder:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _obey_signals(config: pytest.Config) -> None:
     """Obey Ctrl-C and a closed terminal in tests and what they start, even under nohup or with `&`.
 
     Programs would inherit that a signal is ignored. The process that hands out the tests starts only workers,

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,21 +17,24 @@ from necroscope.sources.packaging.rpm import read_installed
 from necroscope.sources.systemd.unit_tree import UnitTree
 
 READS = 20_000
+MOST_SECONDS = 30.0
 
 
 def test_a_read_of_an_image_never_leaves_it(tmp_path: Path) -> None:
     host = Host(image(tmp_path))
+    seen: set[str] = set()
     with swapping(tmp_path / "image/etc"):
-        seen = {host.read_regular("/etc/conf/word").value for _ in range(READS)}
-    assert seen <= {"inside", None}
-    assert "inside" in seen, "it was read now and then"
+        for _ in enough_reads(seen, READS):
+            if (word := host.read_regular("/etc/conf/word").value) is not None:
+                seen.add(word)
+    assert seen == {"inside"}
 
 
 def test_a_unit_file_of_an_image_is_never_one_from_outside(tmp_path: Path) -> None:
     host = Host(image(tmp_path))
-    seen = set()
+    seen: set[str] = set()
     with swapping(tmp_path / "image/etc"):
-        for _ in range(READS // 10):
+        for _ in enough_reads(seen, READS // 10):
             try:
                 for assignment in UnitTree(host, (), ()).parse("/etc/conf/a.service", follows=True) or ():
                     seen.add(assignment.value)
@@ -47,12 +51,21 @@ def test_packages_of_an_image_are_never_those_from_outside(tmp_path: Path) -> No
         make_rpm_database(tmp_path / folder / "rpmdb.sqlite", word)
     (tmp_path / "image/var/lib/dpkg/link").symlink_to(tmp_path / "secret")
     (tmp_path / "image/var/lib/rpm").symlink_to("dpkg/info")
-    paths, packages = set(), set()
+    paths: set[str] = set()
+    packages: set[str] = set()
     with swapping(tmp_path / "image/var/lib/dpkg", "info"):
-        for _ in range(READS // 20):
+        for _ in enough_reads(packages, READS // 20):
             paths |= {*(find_owners(host, ["/bin/inside", "/bin/secret"]).value or ())}
             packages |= {package.name for package in read_installed(host).value or ()}
     assert (paths, packages) == ({"/bin/inside"}, {"inside"})
+
+
+def enough_reads(seen: set[str], count: int) -> Iterator[None]:
+    """Go on until something was seen: on a busy machine a folder may be away at each of many reads."""
+    end = time.monotonic() + MOST_SECONDS
+    while count > 0 or (not seen and time.monotonic() < end):
+        count -= 1
+        yield
 
 
 def image(tmp_path: Path) -> Path:

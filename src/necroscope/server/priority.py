@@ -12,4 +12,5 @@ NICENESS = 10
 def give_way() -> None:
     """Lower the priority of the calling thread; on Linux a niceness belongs to a thread."""
     with suppress(OSError):  # some sandboxes forbid it: the work is done all the same
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICENESS)

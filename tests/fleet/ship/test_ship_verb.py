@@ -99,6 +99,10 @@ def test_without_root(tmp_path: Path, place: Path) -> None:
     code, body = call(*words, as_other=True)
     assert (code, body["error"]["slug"]) == (2, "store")
     assert "ship as the user that records" in body["error"]["hint"]
+    tmp_path.chmod(0o700)
+    code, body = call(*words, as_other=True)
+    assert (code, body["error"]["slug"]) == (2, "store"), "also where it may not be entered"
+    tmp_path.chmod(0o755)
     for path in [tmp_path / HOST, *(tmp_path / HOST).rglob("*")]:
         os.chown(path, 65534, 65534)
     code, body = call(*words, as_other=True)

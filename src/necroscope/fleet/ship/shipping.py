@@ -18,6 +18,7 @@ from necroscope.store.process_lock import LOCK_MODE, AlreadyHeldError, locked
 
 LOCK = "lock"
 LOCK_TRIES = 3  # somebody may look whether it is held
+HINT = "ship as the user that records"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,11 @@ class Shipped:
 
 def ship(wish: Wish, place: Place, seconds: float) -> Shipped:
     """Stage and send, beginning nothing anew after so many seconds."""
-    if not wish.folder.is_dir():
+    try:
+        is_there = wish.folder.is_dir()
+    except PermissionError as error:  # of a folder above it
+        raise StoreError(f"{wish.folder}: {error.strerror}", hint=HINT) from error
+    if not is_there:
         raise NothingRecordedError(f"{wish.folder}: nothing is recorded there", hint="--store, --host")
     spool = Spool(wish.folder)
     with _held(spool):
@@ -145,6 +150,5 @@ def _held(spool: Spool) -> Iterator[None]:
             what = f"{spool.folder}: {holder} ships already"
             raise StoreHeldError(what, hint="wait for it to end") from error
         except OSError as error:
-            hint = "ship as the user that records"
-            raise StoreError(f"{error.filename or spool.folder}: {error.strerror}", hint=hint) from error
+            raise StoreError(f"{error.filename or spool.folder}: {error.strerror}", hint=HINT) from error
         yield
