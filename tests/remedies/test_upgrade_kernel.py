@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import CannotLookError
-from necroscope.remedies.plan.kernel_changes import Presence, kernel_changes, parse_release
-from necroscope.remedies.upgrade_kernel import plan_upgrade_kernel
+from necroscope.remedies.upgrade_kernel import Presence, kernel_changes, parse_release, plan_upgrade_kernel
 from necroscope.sources.host import Host
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.types import Message, Receive, Scope, Send
 
-from necroscope.server.departed_clients import DepartedClients
+from necroscope.server.layers import DepartedClients
 from tests.server.asgi_client import asked, scope_of
 
 

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope import _native
-from necroscope.server.segment_seconds import SegmentSeconds
+from necroscope.server.recorded_store import SegmentSeconds
 from necroscope.signals.core_states import cores_file
 from tests.stored import sealed_segment, seconds_of
 

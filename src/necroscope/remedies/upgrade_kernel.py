@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import enum
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
 from necroscope.errors import CannotLookError
 from necroscope.model import remedy_ids as ids
 from necroscope.model.plan import ByHand
-from necroscope.remedies.plan.kernel_changes import KernelChange, Presence, kernel_changes, parse_release
 from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
 
@@ -45,3 +51,45 @@ def _advice(release: str, change: KernelChange, presence: Presence) -> ByHand:
 
 
 UPGRADE_KERNEL = Remedy(ids.UPGRADE_KERNEL, plan_upgrade_kernel)
+
+
+class Presence(enum.Enum):
+    """Whether a kernel has a change, by its release alone."""
+
+    HAS = "has it"
+    LACKS = "lacks it"
+    NOT_ESTABLISHED = "not established"  # between the last release without and the first with it
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChange:
+    """One change, and how it is known."""
+
+    id: str
+    since: str
+    absent: str
+    changes: str
+    known: str
+    measure: str
+
+    def presence(self, release: str) -> Presence:
+        """Whether the kernel of that release has it; its vendor may have added it."""
+        running = parse_release(release)
+        if running >= parse_release(self.since):
+            return Presence.HAS
+        return Presence.LACKS if running <= parse_release(self.absent) else Presence.NOT_ESTABLISHED
+
+
+def parse_release(text: str) -> tuple[int, int]:
+    """Series of a release: (5, 4) of 5.4.0-1103-aws. Raises ValueError."""
+    match = re.match(r"(\d+)\.(\d+)", text)
+    if not match:
+        raise ValueError(f"no kernel release: {text}")
+    return int(match[1]), int(match[2])
+
+
+@cache
+def kernel_changes() -> tuple[KernelChange, ...]:
+    """All that are known, from rules/kernels.toml."""
+    rows = tomllib.loads(files("necroscope.remedies").joinpath("rules/kernels.toml").read_text())
+    return tuple(KernelChange(id=id, **row) for id, row in rows.items())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 
+from necroscope import _native
 from necroscope.diagnosis.explained import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.timestamp import iso_utc, parse_compact_utc
@@ -20,7 +22,7 @@ from necroscope.server.kept_answers import KeptAnswers
 from necroscope.server.range_and_filters import Range
 from necroscope.server.readable_files import require_files
 from necroscope.server.segment_counts import SegmentCounts
-from necroscope.server.segment_seconds import SegmentSeconds
+from necroscope.signals.core_heat import Files
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.store.followed_journals import FollowedJournals
@@ -34,6 +36,7 @@ from necroscope.store.store import (
 )
 from necroscope.store.stored_events import StoredEvent
 
+MOST_BYTES = 64 << 20  # 12 h of 96 cores take 20 MiB
 LISTED_SECONDS = 1.0
 SEGMENTS_KEPT = 1500  # two days of one host; some 20 KiB each
 IN_THE_STORE = "look for links and folders in the store that cannot be opened"
@@ -195,3 +198,40 @@ def _what_there_is(segments: Sequence[StoredSegment]) -> str:
         return "there are imported captures only"
     first_ns, last_ns = min(s.begin_ns for s in segments), max(s.end_ns for s in segments)
     return f"the first begins at {iso_utc(first_ns)}, the last recording ends at {iso_utc(last_ns)}"
+
+
+class SegmentSeconds:
+    """The seconds that were asked for last, of at most so many bytes."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[tuple[Path, int], _native.SegmentHeat] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    @property
+    def size_bytes(self) -> int:
+        """How much memory is taken."""
+        return self._bytes
+
+    def of(self, files: Files) -> list[_native.SegmentHeat | OSError]:
+        """The seconds of files, in their order; those not kept are read. A sealed file does not change."""
+        with self._lock:
+            found = {file: self._kept[file] for file in files if file in self._kept}
+            for file in found:
+                self._kept.move_to_end(file)
+        missing = [file for file in files if file not in found]
+        read = dict(zip(missing, _native.seconds_of_files(missing), strict=True))
+        with self._lock:
+            for file, seconds in read.items():
+                if not isinstance(seconds, OSError):
+                    self._keep(file, seconds)
+        return [found[file] if file in found else read[file] for file in files]
+
+    def _keep(self, file: tuple[Path, int], seconds: _native.SegmentHeat) -> None:
+        if file not in self._kept:
+            self._bytes += seconds.size_bytes
+        self._kept[file] = seconds
+        while self._bytes > self._most_bytes:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= oldest.size_bytes

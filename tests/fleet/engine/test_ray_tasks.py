@@ -12,9 +12,12 @@ import pytest
 from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.engine import ray_errors
 from necroscope.fleet.engine.ray_connection import check_address
-from necroscope.fleet.engine.ray_progress import told_progress
-from necroscope.fleet.engine.ray_silence import silent_threads
-from necroscope.fleet.engine.ray_tasks import LEAST_CHUNK_BYTES, chunks_of_files
+from necroscope.fleet.engine.ray_tasks import (
+    LEAST_CHUNK_BYTES,
+    chunks_of_files,
+    silent_threads,
+    told_progress,
+)
 from necroscope.fleet.engine.ray_work import code_digest, missing_packages
 from necroscope.fleet.tables.index import TableFile
 

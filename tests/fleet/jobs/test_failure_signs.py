@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from necroscope.fleet.jobs.failure_signs import NODE, OWN, failure_rules, find_sign
-from necroscope.fleet.jobs.last_words import last_words
+from necroscope.fleet.jobs.ray_api import last_words
 from necroscope.model.fleet.job import FAILED, Job
 from tests.fleet.jobs.answers import recorded
 

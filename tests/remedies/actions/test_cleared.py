@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from necroscope.model.zombie_holder import HolderKind, ZombieHolder
-from necroscope.remedies.actions.cleared import clear_innocent
+from necroscope.remedies.actions.holding import clear_innocent
 from necroscope.sources.shared_segments import SharedSegment
 from necroscope.sources.zombie_holders import ZombieHolders
 from necroscope.sources.zombie_parents import KINDS, NOTHING, ZombieParent

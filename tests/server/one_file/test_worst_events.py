@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from necroscope.server.answers.events import Events, RecordedEvent
-from necroscope.server.one_file.worst_events import MOST_EVENTS, worst_events
+from necroscope.server.one_file.range_page import MOST_EVENTS, worst_events
 
 SECOND_US = 1_000_000
 

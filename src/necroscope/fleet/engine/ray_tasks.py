@@ -9,9 +9,12 @@ of the local engine to the last digit, because only whole numbers are put togeth
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import pyarrow as pa
 
@@ -20,8 +23,6 @@ from necroscope.fleet.engine import ray_work
 from necroscope.fleet.engine.gathering import Gathering, gather_files
 from necroscope.fleet.engine.ray_connection import joined
 from necroscope.fleet.engine.ray_errors import told
-from necroscope.fleet.engine.ray_progress import told_progress
-from necroscope.fleet.engine.ray_silence import silent_threads
 from necroscope.fleet.engine.ray_work import Chunk
 from necroscope.fleet.tables.index import TableFile
 from necroscope.fleet.tables.opened import FleetTables
@@ -125,3 +126,51 @@ def chunks_of_files(files: Sequence[TableFile], most: int) -> list[list[TableFil
         chunks[-1].append(file)
         size += file.bytes
     return chunks
+
+
+@contextmanager
+def told_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """What is called with how many tasks are done, of how many. The line is gone in the end."""
+    stream = sys.stderr
+    is_shown = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    def tell(done: int, all_of_them: int) -> None:
+        if is_shown:
+            stream.write(f"\r\x1b[K{what}: {done} of {all_of_them}")
+            stream.flush()
+
+    try:
+        yield tell
+    finally:
+        if is_shown:
+            stream.write("\r\x1b[K")
+            stream.flush()
+
+
+class _OwnThreadsStream:
+    """A stream that only the thread which made this writes to; what others write is dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._owner = threading.get_ident()
+
+    def write(self, text: str) -> int:
+        """Write, or not."""
+        return self._stream.write(text) if threading.get_ident() == self._owner else len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def silent_threads() -> Iterator[None]:
+    """While it lasts, stdout is for this thread alone."""
+    before: Any = sys.stdout
+    if before is None:
+        yield
+        return
+    sys.stdout = _OwnThreadsStream(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before

@@ -11,6 +11,7 @@ pushed out the exception: so the log is asked for, too, and shortened here.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,6 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from necroscope.errors import ClusterError
-from necroscope.fleet.jobs.last_words import last_words
 from necroscope.fleet.jobs.ray_rows import (
     RayJob,
     RayNode,
@@ -29,8 +29,20 @@ from necroscope.fleet.jobs.ray_rows import (
     state_rows,
 )
 from necroscope.fleet.jobs.web_api import WebApi
+from necroscope.inventory.redaction.door import redact_text
 from necroscope.model.fleet.job import FAILED
 
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# "    [2026-11-18 02:22:40,929 I 27489 27489] (raylet) node_manager.cc:621: ...": the daemons' own log, which
+# Ray prints to a job when a raylet ends. It is full of connections that ended, of other jobs too.
+DAEMON_LINE = re.compile(
+    r"^\s*\[\d{4}-\d\d-\d\d [\d:,]+ [A-Z] \d+ \d+\] \((?:raylet|gcs_server|core_worker)\)"
+)
+# By its name it would be a key, and what follows a secret; the stand-in is a character that nobody writes.
+KEY_ERROR, STAND_IN = "KeyError: ", "\ue000"
+LONGEST_CHARACTERS = 4_000
+LONGEST_LINE = 1_000
+MOST_READ_CHARACTERS = 200_000
 MOST_ROWS = 10_000  # that the State API gives at once
 MOST_JOBS_ASKED = 2_000
 LARGEST_LOG_BYTES = 8 << 20
@@ -165,3 +177,13 @@ def _task_errors(tasks: Sequence[dict[str, Any]]) -> list[str]:
     """How tasks ended that failed, each kind once, in order."""
     kinds = {kind for row in tasks if isinstance(kind := row.get("error_type"), str) and kind}
     return [f"task: {kind}" for kind in sorted(kinds)]
+
+
+def last_words(said: str, task_errors: Sequence[str] = ()) -> str:
+    """Shorten what a job printed: how its tasks failed, then its last lines, without colours or secrets."""
+    lines = COLOUR.sub("", said[-MOST_READ_CHARACTERS:].replace("\0", "")).splitlines()
+    kept = [line.rstrip()[:LONGEST_LINE] for line in lines if line.strip() and not DAEMON_LINE.match(line)]
+    text = "\n".join(kept)[-LONGEST_CHARACTERS:]
+    words = "\n".join([*task_errors, text] if text else task_errors)
+    redacted = redact_text(words.replace(KEY_ERROR, STAND_IN)).replace(STAND_IN, KEY_ERROR)
+    return redacted.encode(errors="replace").decode()

@@ -6,6 +6,8 @@ A name is staged once. What a kill leaves staged and not remembered is found in 
 from __future__ import annotations
 
 import json
+import re
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from necroscope.errors import StoreError
-from necroscope.fleet.ship.choice import around_events, within
+from necroscope.fleet.ship.canonical import digest_of
 from necroscope.fleet.ship.facts import hour_of, take_facts
 from necroscope.fleet.ship.memory import Memory
 from necroscope.fleet.ship.parts import (
@@ -21,6 +23,8 @@ from necroscope.fleet.ship.parts import (
     FACTS,
     FILES,
     SEGMENT,
+    SEGMENT_NAME,
+    SegmentFile,
     facts_part,
     files_part,
     part_name,
@@ -28,13 +32,24 @@ from necroscope.fleet.ship.parts import (
 )
 from necroscope.fleet.ship.recorded import Recorded
 from necroscope.fleet.ship.requests import Request
-from necroscope.fleet.ship.segment_files import files_of
 from necroscope.fleet.ship.spool import Spool, Waiting
 from necroscope.fleet.ship.summary import summarise
+from necroscope.model.timestamp import parse_compact_utc
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.host import Host
+from necroscope.sources.plain_files import read_plain
 from necroscope.store.retention import Entry
-from necroscope.store.store import Damage
+from necroscope.store.seal import PROFILE
+from necroscope.store.segment_damage import damaged_segment
+from necroscope.store.segment_description import ListedFile
+from necroscope.store.store import CAPTURE, DESCRIPTION, MAX_DESCRIPTION_BYTES, Damage, StoredSegment
+
+NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+DIGEST = re.compile(r"[0-9a-f]{64}")
+WORTH = 2  # as model.event.worth_keeping says
+RECENT_NS = (
+    24 * 3600 * 10**9
+)  # older ones are the business of requests: a new place does not get all of the past
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,3 +224,55 @@ class Stager:
 
 def _name(kind: str, entry: Entry) -> str:
     return part_name(kind, entry.name, entry.boot_id)
+
+
+def around_events(entries: Sequence[Entry], now_ns: int) -> list[Entry]:
+    """List the sealed segments with events and their neighbours; entries are of one host, in order.
+
+    The segment after an event exists only later, so this is decided again at every run.
+    """
+    wanted = set()
+    for place, entry in enumerate(entries):
+        if entry.kept >= WORTH and now_ns - entry.end_ns <= RECENT_NS:
+            wanted |= {
+                near
+                for near in (place - 1, place, place + 1)
+                if 0 <= near < len(entries) and entries[near].boot_id == entry.boot_id
+            }
+    return [entries[place] for place in sorted(wanted) if not entries[place].is_open]
+
+
+def within(entries: Sequence[Entry], begin_us: int, end_us: int) -> list[Entry]:
+    """The segments, also open ones, that have some of a range of time (UTC)."""
+    return [one for one in entries if _begin_us(one) < end_us and one.end_ns // 1000 >= begin_us]
+
+
+def _begin_us(entry: Entry) -> int:
+    if not SEGMENT_NAME.fullmatch(entry.name):
+        return entry.end_ns // 1000
+    return parse_compact_utc(entry.name[:16]) // 1000
+
+
+def files_of(segment: StoredSegment, *, with_samples: bool) -> list[SegmentFile]:
+    """What the description lists, and the description itself. StoreError where one is not as it says."""
+    description = read_plain(segment.folder / DESCRIPTION, MAX_DESCRIPTION_BYTES)
+    listed = [_checked(segment, file) for file in segment.description.files]
+    wanted = [
+        file
+        for file in listed
+        if not file.name.startswith(CAPTURE) and (with_samples or not file.name.startswith(f"{PROFILE}/"))
+    ]
+    return [SegmentFile(DESCRIPTION, len(description), digest_of(description)), *wanted]
+
+
+def _checked(segment: StoredSegment, file: ListedFile) -> SegmentFile:
+    path = segment.folder / file.name
+    if not NAME.fullmatch(file.name) or file.bytes is None or not DIGEST.fullmatch(file.sha256):
+        raise damaged_segment(f"{segment.folder / DESCRIPTION} lists a file that cannot be: '{file.name}'")
+    try:
+        status = path.lstat()
+    except OSError as error:
+        raise damaged_segment(f"{path}: {error.strerror}") from error
+    if not stat.S_ISREG(status.st_mode) or status.st_size != file.bytes:
+        raise damaged_segment(f"{path} is not the file that was sealed")
+    return SegmentFile(file.name, file.bytes, file.sha256)

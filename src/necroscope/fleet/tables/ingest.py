@@ -8,11 +8,13 @@ already is not added. Two at once cannot be: see `claim`.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -21,19 +23,22 @@ from necroscope.errors import StoreError
 from necroscope.fleet.place.place import BadObjectError, Place, Stored
 from necroscope.fleet.tables.adding import UNFIT, Adding, Change, Known, arrow_tables
 from necroscope.fleet.tables.claim import Claim, claimed
+from necroscope.fleet.tables.columns import TABLES
 from necroscope.fleet.tables.dropping import blobs_beyond, hours_beyond, outdated_files, remove_all
 from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, waiting_parts
 from necroscope.fleet.tables.index import (
+    FILE,
     HOUR_US,
     INDEX,
     MAX_INDEX_BYTES,
     DamagedIndexError,
     Index,
+    TableFile,
     index_bytes,
     parse_index,
 )
-from necroscope.fleet.tables.index_anew import index_of_tables
 from necroscope.fleet.tables.odd_hours import reject_odd_hours
+from necroscope.fleet.tables.parquet import decoded
 from necroscope.fleet.tables.parts import Part, RejectedError
 from necroscope.model.fleet.ingested import Ingested, Removed
 
@@ -226,3 +231,44 @@ def _has_odd_time(part: Part, now_us: int) -> bool:
     return bool(times) and (
         not part.is_synchronised or max(times) > now_us + HOUR_US or min(times) < EARLIEST_US
     )
+
+
+def index_of_tables(place: Place, adding: Adding, now_us: int) -> Index:
+    """Rebuild the index from the tables that exist, for when it is damaged or was removed.
+
+    There may be several files of one hour, some of them outdated. The hour is all their rows, each once,
+    since rows are only ever added. Files that cannot be read are listed as rejected.
+    """
+    found, rejected = [], {}
+    for stored in place.below("tables/"):
+        try:
+            found.append(_table_file(stored.name, place.read(stored.name)))
+        except (RejectedError, BadObjectError) as error:
+            rejected[stored.name] = str(error)
+    files: list[TableFile] = []
+    replaced: dict[str, int] = {}
+    for (table, hour), group in groupby(sorted(found, key=_place_of), _place_of):
+        before = list(group)
+        after = adding.join(table, hour, before).after if len(before) > 1 else before[0]
+        files += [after] if after else []
+        replaced |= {file.name: now_us for file in before if file != after}
+    return Index(now_us, tuple(sorted(files, key=lambda file: file.name)), rejected, replaced)
+
+
+def _place_of(file: TableFile) -> tuple[str, str]:
+    return file.table, file.hour
+
+
+def _table_file(name: str, content: bytes | None) -> TableFile:
+    """Return the entry of a file. RejectedError if it is not one of ours."""
+    match = FILE.fullmatch(name)
+    if not match or match["table"] not in TABLES or content is None:
+        raise RejectedError("it is not a file of a table")
+    digest = hashlib.sha256(content).hexdigest()
+    if digest[:16] not in name:
+        raise RejectedError("its content is not what its name says: it is damaged")
+    try:
+        rows = decoded(match["table"], content).num_rows
+    except pa.ArrowException as error:
+        raise RejectedError(f"it is damaged: {error}") from error
+    return TableFile(match["table"], match["hour"], name, rows, len(content), digest)

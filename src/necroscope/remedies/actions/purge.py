@@ -9,9 +9,9 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action, always_back, nothing_to_look_at, nothing_to_take_back
 from necroscope.remedies.actions.counting import count_zombies
+from necroscope.remedies.actions.holding import held_by, kinds_text, read_holding
 from necroscope.remedies.actions.purge_limits import noise_floor
-from necroscope.remedies.actions.residue import report, what_is_left
-from necroscope.remedies.actions.settling import purge_in_rounds, still_falling
+from necroscope.remedies.actions.settling import Settled, purge_in_rounds, still_falling
 from necroscope.remedies.actions.what_may_be import why_not_led, why_not_live, why_other_keys
 from necroscope.sources.hierarchies import find_hierarchy
 from necroscope.sources.host import Host
@@ -75,3 +75,26 @@ def _purge(host: Host, step: Step, let_go: LetGo, why_not: WhyNot, cgroup: str) 
         host, lambda: let_go(host, step), lambda: bool(why_not(host, step, count_zombies(host)))
     )
     return report(host, settled, cgroup)
+
+
+def report(host: Host, settled: Settled, cgroup: str = "") -> str:
+    """20,134 -> 38 zombies in 4.2 s; what is left is held by: ..."""
+    if settled.left <= noise_floor(host):
+        return str(settled)
+    return f"{settled}; {what_is_left(host, cgroup)}"
+
+
+def what_is_left(host: Host, cgroup: str = "") -> str:
+    """Who holds the zombies of a cgroup and below it, or all of them, in half a sentence."""
+    holding = read_holding(host, (cgroup,) if cgroup else ())
+    below = f" below {cgroup}" if cgroup else ""
+    if named := held_by(holding):
+        early = ", as far as was looked" if holding.holders and holding.holders.stopped_early else ""
+        return f"what is left{below} is held by{early}: {named}"
+    why = f" (no names: {holding.not_known})" if holding.not_known else ""
+    kinds = [f"{text} below {parent.cgroup}" for parent in holding.parents if (text := kinds_text(parent))]
+    if kinds:
+        return f"what is left holds {'; '.join(kinds)}{why}"
+    if cgroup:
+        return f"nothing is seen to be held{below} any more"
+    return f"what holds the rest is not known{why}"

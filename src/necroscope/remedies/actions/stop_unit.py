@@ -6,7 +6,7 @@ Value    all units to stop, in this order: first those that would start it again
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,18 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.pulled_in import find_pulled_in
 from necroscope.remedies.actions.systemd import ask, order, read_units, start_units, wait_until
 from necroscope.remedies.actions.vital import vital_reasons
 from necroscope.remedies.actions.what_may_be import why_not_live, why_not_unit
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import find_stop_effects
-from necroscope.sources.systemd.unit_activity import UnitActivity, find_stopped_along, list_activity
+from necroscope.sources.systemd.unit_activity import (
+    NEEDS,
+    UnitActivity,
+    find_stopped_along,
+    list_activity,
+    list_dependencies,
+)
 
 if TYPE_CHECKING:
     from necroscope.sources.systemd_bus import SystemdBus
@@ -170,3 +175,19 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
 
 
 STOP_UNIT = Action("stop-unit", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+
+
+def find_pulled_in(bus: SystemdBus, names: Collection[str], running: Collection[str]) -> set[str]:
+    """What the start of `names` has started along, if only these were `running` before.
+
+    Those whose stop would take along others are left out. After a crash in the middle of the start they count
+    as having run before, and stay on.
+    """
+    units = list_activity(bus)
+    reached = set(names)
+    pending = reached
+    while pending:
+        pending = list_dependencies(bus, units, pending, NEEDS) - reached
+        reached = reached | pending
+    new = {name for name in reached.difference(names, running) if name in units and units[name].is_on}
+    return {name for name in new if not set(find_stopped_along(bus, [name])) - new}

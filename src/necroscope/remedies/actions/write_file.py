@@ -10,6 +10,7 @@ import base64
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from necroscope.errors import ChangeError
 from necroscope.model.fix import State
@@ -23,7 +24,7 @@ from necroscope.remedies.actions.files import (
     reload_for,
     remove_folders,
 )
-from necroscope.remedies.actions.unit_loaded import why_not_loaded
+from necroscope.remedies.actions.systemd import ask
 from necroscope.remedies.actions.what_may_be import (
     FOLDERS_MADE,
     why_not_folders_made,
@@ -33,7 +34,12 @@ from necroscope.remedies.actions.what_may_be import (
 )
 from necroscope.sources.host import Host
 from necroscope.sources.plain_files import read_plain
+from necroscope.sources.systemd.unit_activity import list_activity
+from necroscope.sources.systemd.unit_tree import is_searched
 from necroscope.store.durable import remove_partials, sync_folder, write_durably
+
+if TYPE_CHECKING:
+    from necroscope.sources.systemd_bus import SystemdBus
 
 NEW_MODE = 0o644
 MAX_BYTES = 1 << 20  # of a file that is kept in a record; drop-ins have some hundred
@@ -147,3 +153,22 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
 
 
 WRITE_FILE = Action("write-file", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+
+
+def why_not_loaded(host: Host, name: str) -> str:
+    """Why a drop-in is not in force, in words; empty where it is, or where nobody has loaded its unit."""
+    if not host.is_live or not is_searched(name):
+        return ""
+    unit = name.split("/")[-2].removesuffix(".d")
+
+    def look(bus: SystemdBus) -> str:
+        loaded = list_activity(bus).get(unit)
+        if loaded is None or loaded.load_state in ("masked", "not-found"):
+            return ""
+        keys = ("DropInPaths", "NeedDaemonReload")
+        drop_ins, is_old = bus.properties([(loaded.path, "Unit", key) for key in keys])
+        if name not in (drop_ins or ()):
+            return f"systemd does not apply {name} to {unit}"
+        return f"the files of {unit} have changed again, and systemd has not loaded them" if is_old else ""
+
+    return ask(host, look)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from necroscope.errors import ChangeError, HostChangedError, RefusedError
 from necroscope.model.fix import Fix, FixState, StepState
+from necroscope.remedies.actions.stop_unit import ON, STOP_UNIT
+from necroscope.remedies.actions.systemd import read_units
 from necroscope.remedies.apply.begin import UNDO, reopened
 from necroscope.remedies.apply.executor import (
     Site,
@@ -16,7 +18,6 @@ from necroscope.remedies.apply.executor import (
 )
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.journal import Happening
-from necroscope.remedies.apply.post_undo_check import units_not_on_again
 from necroscope.remedies.apply.recovery_hints import undo_command, ways_out
 from necroscope.remedies.plan.plan_check import is_of_host
 from necroscope.sources.host import Host
@@ -107,3 +108,20 @@ def _later_changes(fix: Fix, host: Host) -> Iterator[str]:
                 yield f"{step.target}: {why}"
         except (OSError, ChangeError) as error:
             yield f"{step.target}: {sentence_of(error)}"
+
+
+def units_not_on_again(fix: Fix, host: Host) -> tuple[str, ...]:
+    """The units that were on and are not, each with what is known of it."""
+    were_on = {
+        name: before
+        for step, progress in zip(fix.plan.steps, fix.progress, strict=True)
+        if step.action == STOP_UNIT.id and progress.state is not StepState.WAITING
+        for name, before in progress.before.items()
+        if before.startswith(ON)
+    }
+    units = read_units(host) if were_on else {}
+    return tuple(
+        f"{name} was {before}; it is {units[name].active_state if name in units else 'not loaded'} now"
+        for name, before in sorted(were_on.items())
+        if name not in units or not units[name].is_on
+    )

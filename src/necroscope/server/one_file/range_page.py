@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from necroscope import __version__
+from necroscope.diagnosis.comparison.quiet_seconds import HARMLESS
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.answers.events import Events
+from necroscope.server.answers.events import Events, RecordedEvent
 from necroscope.server.one_file.address import address
 from necroscope.server.one_file.collected import ROOM_BYTES, Collected
-from necroscope.server.one_file.event_seconds import event_seconds, explained_seconds
+from necroscope.server.one_file.event_seconds import BEFORE_US, event_seconds, explained_seconds
 from necroscope.server.one_file.overview_answers import collect_overview
 from necroscope.server.one_file.page_file import About, PageFile, page_file
 from necroscope.server.one_file.sample_answers import collect_default, collect_samples
-from necroscope.server.one_file.worst_events import worst_events
 from necroscope.server.range_and_filters import Range
 from necroscope.server.recorded_store import RecordedStore
 
+MOST_EVENTS = 12
 MOST_LINKS = 8  # of the diagnosis
 
 
@@ -53,3 +56,27 @@ def say_what_is_missing(collected: Collected, events: Events | None, shown: int)
     collected.left_out.append("samples of other seconds and cores than those before the events")
     collected.left_out.append("single seconds of cores, but for the minutes around these events")
     collected.left_out.append("the diagnosis of parts of the range")
+
+
+def worst_events(events: Events, symptom: RecordedEvent | None) -> list[RecordedEvent]:
+    """At most twelve; the symptom that the diagnosis explains is the first of them."""
+    chosen: list[RecordedEvent] = [symptom] if symptom else []
+    for event in _in_turn(events):
+        if len(chosen) < MOST_EVENTS and not any(_is_same_trouble(event, other) for other in chosen):
+            chosen.append(event)
+    return chosen
+
+
+def _in_turn(events: Events) -> Iterator[RecordedEvent]:
+    """The newest of every kind, then the next of every kind."""
+    kinds = sorted((kind for kind in events.kinds if kind not in HARMLESS), key=lambda k: events.kinds[k])
+    newest: list[Sequence[RecordedEvent]] = [
+        [event for event in reversed(events.events) if event.kind == kind] for kind in kinds
+    ]
+    for row in zip_longest(*newest):
+        yield from (event for event in row if event)
+
+
+def _is_same_trouble(event: RecordedEvent, other: RecordedEvent) -> bool:
+    """A driver writes several lines about one stall."""
+    return event.core == other.core and abs(event.time_us - other.time_us) < BEFORE_US

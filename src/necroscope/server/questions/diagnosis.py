@@ -12,13 +12,15 @@ from necroscope.server.answers.diagnosis import Explained, NotChecked
 from necroscope.server.questions.culprit import suspect_answer
 from necroscope.server.questions.diagnosis_rows import ruled_out, told_link, told_plan
 from necroscope.server.questions.events import events_in, told_event
-from necroscope.server.questions.recorded_sources import absent_sources, saw_anything
 from necroscope.server.range_and_filters import US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.signals.thresholds import load_thresholds
+from necroscope.sources.cores import CORES
+from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import StoredEvent
 
+TELLING = (CORES.id, KERNEL_LOG.id)  # without any of them, no symptom can be seen
 MOST_TRIED = 8  # symptoms, the newest first, until one has counters around it
 AROUND_NS = 1800 * 10**9  # 20 minutes on both sides of a symptom count, and a segment may last for ten
 LAST = 3  # segments in which units are looked for that a failure keeps from starting
@@ -111,3 +113,24 @@ NOTHING = Explained(
     core=None,
     damaged=[],
 )
+
+
+def saw_anything(segments: Sequence[StoredSegment]) -> bool:
+    """Whether symptoms could be seen at all. An open segment is taken to have what it is recorded for."""
+    return any(s.is_open or any(_values(s, name) for name in TELLING) for s in segments)
+
+
+def absent_sources(segments: Sequence[StoredSegment]) -> list[NotChecked]:
+    """Sources that gave nothing in any sealed segment, and why."""
+    sealed = [segment for segment in segments if not segment.is_open]
+    reasons: dict[str, str] = {}
+    for segment in sealed:
+        for name, row in segment.description.sources.items():
+            reasons[name] = row.reason
+    given = {name for name in reasons if any(_values(segment, name) for segment in sealed)}
+    return [NotChecked(name, reason, "") for name, reason in sorted(reasons.items()) if name not in given]
+
+
+def _values(segment: StoredSegment, source: str) -> int:
+    row = segment.description.sources.get(source)
+    return row.readings - row.absent if row else 0

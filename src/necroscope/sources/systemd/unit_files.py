@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_dependencies import Dependents, find_dependents
-from necroscope.sources.systemd.unit_drop_ins import find_drop_ins
 from necroscope.sources.systemd.unit_generators import GeneratedUnit, find_generated, why_not_generated
 from necroscope.sources.systemd.unit_install import Installation, Installed
 from necroscope.sources.systemd.unit_links import find_enabling_links
@@ -181,3 +180,27 @@ def _settings(tree: UnitTree, path: str, drop_ins: Iterable[str]) -> Settings:
         except (OSError, ValueError):
             continue  # systemd too goes on without a drop-in that it cannot read
     return merge(files)
+
+
+def find_drop_ins(tree: UnitTree, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The drop-ins of a unit that has these names, in the order in which they apply.
+
+    They are ordered by their own names, wherever they lie; of two with one name the nearest counts.
+    """
+    found: dict[str, str] = {}
+    for owners in _owners(names):
+        for folder in tree.folders:
+            for owner in owners:
+                for conf in folder.drop_ins.get(f"{owner}.d", ()):
+                    found.setdefault(conf, f"{folder.name}/{owner}.d/{conf}")
+    return tuple(found[conf] for conf in sorted(found))
+
+
+def _owners(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Whose drop-ins apply, the nearest first: the unit by each name, and at last all units of its type."""
+    types = []
+    for name in names:
+        if parts := parse_unit_name(name):
+            yield tuple(str(each) for each in (parts, *parts.parents))
+            types.append(parts.type)
+    yield tuple(types[:1])
