@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tests.security.made_captures import ANONYMOUS, record
+from necroscope import _native
+from tests.security.made_captures import ANONYMOUS, Mapped, capture, record
+from tests.unprivileged import CHECKOUT
 
 COMM, FORK, SAMPLE, MMAP2, ATTR, COMPRESSED = 3, 7, 9, 10, 64, 81
 FIELDS = 1 << 1 | 1 << 2 | 1 << 7  # TID, TIME, CPU
@@ -91,3 +94,24 @@ def test_a_capture_that_is_compressed_ten_thousand_times(tmp_path: Path) -> None
     memory_bytes, gaps = read(tmp_path, [record(COMPRESSED, stream)] * 20)
     assert memory_bytes < 256 << 20
     assert "the compressed records hold far more than records of perf do" in gaps
+
+
+def test_many_places_in_files_with_long_paths(tmp_path: Path) -> None:
+    """Every place without a name is kept with its file: 65,536 of them, below paths of 3.8 kB."""
+    offsets = tuple(range(0x1000))
+    long = "/".join(["d" * 250] * 15)
+    made = capture(tmp_path / "perf.data", [Mapped(pid, f"/{long}/{pid}", offsets) for pid in range(1, 17)])
+    command = [sys.executable, "-m", "tests.security.made_captures", str(made), str(tmp_path / "p"), "/none"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd=CHECKOUT)
+    assert json.loads(done.stdout)["memory_bytes"] < 256 << 20
+
+
+def test_folded_stacks_as_deep_as_a_line_is_long(tmp_path: Path) -> None:
+    lines = [f"c;b{number}{';a' * 400_000} 1\n" for number in range(20)]
+    (tmp_path / "deep.folded").write_text("".join(lines))
+    gaps = _native.import_folded(tmp_path / "deep.folded", tmp_path, idle=[], interrupt=[])["gaps"]
+    assert "20 stacks have more than 16384 frames and are cut" in "; ".join(gaps)
+    window = _native.Window()
+    query = _native.Query(-1, 10, cpus=[], processes=[], threads=[], events=[], idle=True)
+    window.add(_native.Profile(tmp_path), query, "whole")
+    assert {len(stack) for stack, _ in window.folded()} == {16_384}
