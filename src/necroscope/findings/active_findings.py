@@ -28,6 +28,7 @@ from necroscope.model.event import Event
 from necroscope.model.examination import Examination
 from necroscope.model.labels import Labels
 from necroscope.model.node_state import LOOK_BACK_SECONDS, ActiveFinding, NodeState
+from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.kernel_log_events import find_in_log, kernel_log_rules
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.instance import INSTANCE
@@ -46,7 +47,6 @@ LASTING = (zombie_memory_cgroups, memory_cgroup_leak, unit_crash_loop, unit_held
 MOMENTARY = tuple(detector for detector in DETECTORS if detector not in LASTING)
 # Detectors only name them as evidence, and a state has none. Of 96 cores they are half of the reading.
 EVIDENCE_ONLY = (PROCESSES, RUN_QUEUES, PRESSURE)
-SECOND_NS = 10**9
 LOOK_BACK_NS = int(LOOK_BACK_SECONDS * SECOND_NS)
 WINDOW_NS = 30 * SECOND_NS  # for what happens: longer than any detector needs to see it
 LASTING_STEP_NS = 30 * SECOND_NS  # between the readings that are kept for what lasts
