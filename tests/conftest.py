@@ -33,9 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set up what all tests share."""
     if not _is_worker(config) and not config.option.basetemp:
         # That of pytest is one of the user's, and closed to other users whenever a pytest begins elsewhere.
-        _own_folder.append(Path(tempfile.mkdtemp(prefix="necroscope-tests-")))
+        # Short: the path of a socket has 108 bytes at most, and some texts are judged by their width.
+        _own_folder.append(Path(tempfile.mkdtemp(prefix="necro-")))
         _own_folder[0].chmod(0o711)
-        config.option.basetemp = _own_folder[0] / "tests"
+        config.option.basetemp = _own_folder[0] / "t"
     _obey_signals(config)
 
 
