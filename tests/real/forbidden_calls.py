@@ -28,7 +28,10 @@ HARMLESS: dict[str, dict[str, str]] = {
     "bpf": {r"BPF_(PROG|MAP|BTF|LINK)_GET_.*": "perf reads which programs there are"},
     "setpriority": {r"PRIO_PROCESS, 0, .*": "how nice we are ourselves"},
     "sched_setaffinity": {r"0, .*": "where we run ourselves"},
-    "setns": {r"\d+<.*mnt:\[\d+\]>, CLONE_NEWNS": "perf looks for the programs of a container in its files"},
+    "setns": {
+        r"\d+<.*mnt:\[\d+\]>, CLONE_NEWNS": "perf looks for the programs of a container in its files",
+        r"\d+<.*net:\[\d+\]>, CLONE_NEWNET": "a thread of ours lists the sockets of a container, and ends",
+    },
     "connect": {
         r'.*sun_path="/run/(dbus/system_bus_socket|systemd/private)".*': "asks systemd: see READING_METHODS",
         r'.*sun_path="/var/run/nscd/socket".*': "the C library asks for the name of a user",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from necroscope.sources.kernel_log import KERNEL_LOG
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 Doctor = Callable[..., dict[str, Any]]
 ORDINARY = Path(__file__).parents[1] / "signals/ordinary_kernel_lines.txt"
-# Other tests write to the same log: these devices are ours.
-ENA, IGB, MLX5 = (f"necro{os.getpid()}{letter}" for letter in "abc")
+# Other tests write to the same log, and earlier runs have: these devices are ours.
+ENA, IGB, MLX5 = (f"n{uuid.uuid4().hex[:10]}" for _ in range(3))
 
 LINES = (
     f"ena 0000:00:05.0 {ENA}: TX q 5 is paused for too long (threshold 5000000). "

@@ -92,7 +92,7 @@ AT_ONCE = 3
 READ_ONLY = r"""
 given=$1; shift
 while read -r _ place type _; do
-  place=$(printf %b "$place") # a space is written \040
+  place=$(printf %s "$place" | sed 's/\\040/ /g')
   case $type:$place in
     proc:*|sysfs:*|cgroup*:*|tracefs:*|*:/proc/*|*:"$given") ;;
     *) mount -n -o remount,bind,ro "$place" || exit ;;

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from tests.real.recorders import ask, metrics, recording, wait_until
 from tests.unprivileged import as_nobody, needs_setpriv
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-DEVICE = f"fake{os.getpid()}"  # no device has this name, and no other test writes of it
+DEVICE = f"fake{uuid.uuid4().hex[:8]}"  # no device has this name, and no other test writes of it
 STALL = (
     f"ena 0000:00:05.0 {DEVICE}: TX q 5 is paused for too long (threshold 5000000). "
     "Time since last napi 5180000 usec. napi scheduled: 1"
