@@ -23,7 +23,8 @@ HARMLESS: dict[str, dict[str, str]] = {
     "clock_adjtime": {r".*\{modes=0, .*": "reads whether somebody keeps the clock right"},
     "prlimit64": {
         r"\d+, \w+, NULL, .*": "reads a limit",
-        r"0, RLIMIT_DATA, \{.*": "how much memory a child of ours may take",
+        r"\d+, RLIMIT_DATA, \{.*": "how much memory a child of ours may take",
+        r"\d+, RLIMIT_FSIZE, \{.*": "how much perf may write",
     },
     "bpf": {r"BPF_(PROG|MAP|BTF|LINK)_GET_.*": "perf reads which programs there are"},
     "setpriority": {r"PRIO_PROCESS, 0, .*": "how nice we are ourselves"},

@@ -18,12 +18,13 @@ Doctor = Callable[..., dict[str, Any]]
 ORDINARY = Path(__file__).parents[1] / "signals/ordinary_kernel_lines.txt"
 # Other tests write to the same log, and earlier runs have: these devices are ours.
 ENA, IGB, MLX5 = (f"n{uuid.uuid4().hex[:10]}" for _ in range(3))
+DOMAIN = uuid.uuid4().hex[:4]  # of their bus addresses
 
 LINES = (
-    f"ena 0000:00:05.0 {ENA}: TX q 5 is paused for too long (threshold 5000000). "
+    f"ena {DOMAIN}:00:05.0 {ENA}: TX q 5 is paused for too long (threshold 5000000). "
     "Time since last napi 5180000 usec. napi scheduled: 1",
     f"NETDEV WATCHDOG: {IGB} (igb): transmit queue 2 timed out",
-    f"mlx5_core 0000:3b:00.0 {MLX5}: TX timeout on queue: 3, SQ: 0x11, CQ: 0x22, SQ Cons: 0x1 SQ Prod: 0x2, "
+    f"mlx5_core {DOMAIN}:3b:00.0 {MLX5}: TX timeout on queue: 3, SQ: 0x11, CQ: 0x22, SQ Cons: 0x1 SQ Prod: 0x2, "
     "usecs since last trans: 15000000",
 )
 

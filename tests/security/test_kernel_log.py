@@ -27,7 +27,7 @@ from tests.unprivileged import as_nobody, needs_setpriv
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 DEVICE = f"fake{uuid.uuid4().hex[:8]}"  # no device has this name, and no other test writes of it
 STALL = (
-    f"ena 0000:00:05.0 {DEVICE}: TX q 5 is paused for too long (threshold 5000000). "
+    f"ena {uuid.uuid4().hex[:4]}:00:05.0 {DEVICE}: TX q 5 is paused for too long (threshold 5000000). "
     "Time since last napi 5180000 usec. napi scheduled: 1"
 )
 # Priorities that ask for facility 0, and for 256, which is 0 in eight bits.
