@@ -24,8 +24,8 @@ LINES = (
     f"ena {DOMAIN}:00:05.0 {ENA}: TX q 5 is paused for too long (threshold 5000000). "
     "Time since last napi 5180000 usec. napi scheduled: 1",
     f"NETDEV WATCHDOG: {IGB} (igb): transmit queue 2 timed out",
-    f"mlx5_core {DOMAIN}:3b:00.0 {MLX5}: TX timeout on queue: 3, SQ: 0x11, CQ: 0x22, SQ Cons: 0x1 SQ Prod: 0x2, "
-    "usecs since last trans: 15000000",
+    f"mlx5_core {DOMAIN}:3b:00.0 {MLX5}: TX timeout on queue: 3, SQ: 0x11, CQ: 0x22, SQ Cons: 0x1 "
+    "SQ Prod: 0x2, usecs since last trans: 15000000",
 )
 
 
