@@ -131,6 +131,8 @@ def test_the_budget_is_never_more_than_the_file_system_has(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     assert Budget(500, 100, 1).on(tmp_path, 300) == Budget(500, 100, 1)
     assert Budget(5000, 4000, 1).on(tmp_path, 300) == Budget(600, 300, 1), "a tenth is left to others"
+    assert Budget(5000, 4000, 1).on(tmp_path, 300, 250) == Budget(350, 175, 1), "captures take of the room"
+    assert Budget(350, 100, 1).on(tmp_path, 300, 250) == Budget(350, 100, 1), "and not of the budget"
 
 
 def test_who_else_fills_the_disk_does_not_get_all_of_the_past(

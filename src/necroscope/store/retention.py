@@ -36,11 +36,15 @@ class Budget:
     kept_bytes: int = 2 << 30  # of it for segments with events and their neighbours
     age_seconds: float = 7 * 86400.0
 
-    def on(self, folder: Path, own_bytes: int) -> Budget:
-        """The budget that the file system has room for, when we have so much of it already."""
+    def on(self, folder: Path, own_bytes: int, unread_bytes: int = 0) -> Budget:
+        """The budget that the file system has room for, when we have so much of it already.
+
+        Captures that are being written, or could not be read, take of the room but not of the budget: whoever
+        makes them large must not evict what was recorded from a disk that has room for both.
+        """
         disk = shutil.disk_usage(folder)
-        room = max(own_bytes + disk.free - disk.total * FREE_SHARE, disk.total * OWN_SHARE)
-        total = min(self.total_bytes, int(room))
+        room = max(own_bytes + disk.free - disk.total * FREE_SHARE, disk.total * OWN_SHARE) - unread_bytes
+        total = min(self.total_bytes, max(int(room), 0))
         return replace(self, total_bytes=total, kept_bytes=min(self.kept_bytes, total // 2))
 
 
@@ -62,8 +66,9 @@ class Entry:
 def make_room(folder: Path, budget: Budget, now_ns: int) -> list[Entry]:
     """Remove what is beyond the budget; what is left comes back, oldest first."""
     entries = in_order(read_entries(folder))
-    own_bytes = sum(entry.size_bytes + entry.unread_bytes for entry in entries if entry.boot_id)
-    budget = budget.on(folder, own_bytes)
+    unread_bytes = sum(entry.unread_bytes for entry in entries if entry.boot_id)
+    own_bytes = sum(entry.size_bytes for entry in entries if entry.boot_id) + unread_bytes
+    budget = budget.on(folder, own_bytes, unread_bytes)
     entries = list(_without_old_captures(folder, entries, int(budget.total_bytes * UNREAD_SHARE)))
     doomed = set(beyond(entries, budget, now_ns))
     for entry in doomed:
