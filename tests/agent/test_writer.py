@@ -145,7 +145,7 @@ def test_half_a_frame_is_taken_back_and_written_anew(
 def test_the_file_is_whole_at_every_moment_between_two_attempts(
     tmp_path: Path, make: Callable[..., Writer], disk: Disk
 ) -> None:
-    writer = make(retry_seconds=0.05)
+    writer = make(retry_seconds=0.5)  # long enough to look in between
     folder = tmp_path / "a"
     frames = [frame(b"x" * 100 + b"%d" % n) for n in range(4)]
     disk.answers = [len(frames[0]), *([50] * 6)]
