@@ -164,7 +164,7 @@ def record(store: Path, perf_data: Path, tree: Path, begin_ns: int) -> None:
         raise SystemExit(f"the segment could not be sealed: {sealer.error}")
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     what = f"sealing a segment of {SEGMENT_SECONDS} s (wall {took:.2f} s, largest memory {memory:.0f} MiB)"
-    report_amount(what, sealer.cpu_seconds, "s of CPU", "1 % of a core", SEGMENT_SECONDS / 100)
+    report_amount(what, sealer.job.cpu_seconds, "s of CPU", "1 % of a core", SEGMENT_SECONDS / 100)
 
 
 def repeat(store: Path, host: str) -> list[StoredSegment]:

@@ -73,7 +73,7 @@ def let_work(reporter: Reporter, seconds: float = 0.5) -> None:
     quiet = time.monotonic()
     while time.monotonic() - quiet < seconds:
         reporter.tick()
-        if reporter.child_pid:
+        if reporter.job.pid:
             quiet = time.monotonic()
         time.sleep(0.02)
 
@@ -81,11 +81,11 @@ def let_work(reporter: Reporter, seconds: float = 0.5) -> None:
 def pause_before_the_next(reporter: Reporter) -> float:
     """See one child through, and say how long nobody was at work before it."""
     began = time.monotonic()
-    while reporter.child_pid is None:
+    while reporter.job.pid is None:
         reporter.tick()
         time.sleep(0.002)
     pause = time.monotonic() - began
-    while reporter.child_pid:
+    while reporter.job.pid:
         reporter.tick()
         time.sleep(0.002)
     return pause
@@ -142,8 +142,8 @@ def test_events_are_handed_over_once_and_again_when_the_child_crashed(
     children.crash()
     reporter.add([series()])
     reporter.tick()
-    assert reporter.child_pid
-    while reporter.child_pid:
+    assert reporter.job.pid
+    while reporter.job.pid:
         reporter.tick()
     assert reporter.status.failed == 1
     assert "ended with 9" in reporter.status.error

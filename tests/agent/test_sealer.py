@@ -42,8 +42,8 @@ def test_segments_are_sealed_one_after_the_other(tmp_path: Path, make: Make) -> 
     assert sealer.waiting == 3
     sealer.drain(10)
     assert calls(tmp_path) == ["a", "b", "c"]
-    assert (sealer.sealed, sealer.waiting, sealer.error, sealer.child_pid) == (3, 0, "", None)
-    assert (sealer.cpu_seconds, sealer.store_bytes) == (0.75, 7000)
+    assert (sealer.sealed, sealer.waiting, sealer.error, sealer.job.pid) == (3, 0, "", None)
+    assert (sealer.job.cpu_seconds, sealer.store_bytes) == (0.75, 7000)
 
 
 def test_a_tick_never_waits_and_there_is_one_child_at_a_time(tmp_path: Path, make: Make) -> None:
@@ -52,10 +52,10 @@ def test_a_tick_never_waits_and_there_is_one_child_at_a_time(tmp_path: Path, mak
         sealer.add(tmp_path / name)
     begin = time.monotonic()
     sealer.tick()
-    pid = sealer.child_pid
+    pid = sealer.job.pid
     sealer.tick()
     assert time.monotonic() - begin < 1.5
-    assert pid and sealer.child_pid == pid
+    assert pid and sealer.job.pid == pid
     sealer.drain(10)
     assert calls(tmp_path) == ["a", "b"]
 
@@ -64,7 +64,7 @@ def test_nothing_to_do_is_no_child(make: Make) -> None:
     sealer = make("exit 1")
     sealer.tick()
     sealer.drain(10)
-    assert (sealer.child_pid, sealer.sealed, sealer.error) == (None, 0, "")
+    assert (sealer.job.pid, sealer.sealed, sealer.error) == (None, 0, "")
 
 
 def test_one_that_cannot_be_sealed_is_tried_again_later_and_does_not_hold_up_the_next(
@@ -118,7 +118,7 @@ def test_a_child_that_did_its_work_and_says_nothing_of_use_is_believed(
     sealer.store_bytes = 5
     sealer.add(tmp_path / "a")
     sealer.drain(10)
-    assert (sealer.sealed, sealer.store_bytes, sealer.cpu_seconds) == (1, 5, 0.0)
+    assert (sealer.sealed, sealer.store_bytes, sealer.job.cpu_seconds) == (1, 5, 0.0)
 
 
 def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_a_child_that_is_slow_is_reported_and_one_that_is_stuck_is_ended(
     sealer.segment_seconds = 0.1
     sealer.add(tmp_path / "a")
     tick_until(sealer, lambda: sealer.error)
-    assert "sealing a has taken" in sealer.error and sealer.child_pid
-    tick_until(sealer, lambda: sealer.error and not sealer.child_pid)
+    assert "sealing a has taken" in sealer.error and sealer.job.pid
+    tick_until(sealer, lambda: sealer.error and not sealer.job.pid)
     assert "was ended after" in sealer.error
     tick_until(sealer, lambda: sealer.sealed)
     assert calls(tmp_path) == ["a", "--names"]
@@ -221,7 +221,7 @@ def test_one_that_cannot_be_sealed_at_all_does_not_take_the_time_of_others(
     sealer = make(f"""case "$*" in *bad) exec sleep 60;; esac; {SEALED}""")
     sealer.segment_seconds = 0.1
     sealer.add(tmp_path / "bad")
-    tick_until(sealer, lambda: calls(tmp_path).count("--names") == 2 and not sealer.child_pid)
+    tick_until(sealer, lambda: calls(tmp_path).count("--names") == 2 and not sealer.job.pid)
     for name in "abc":
         sealer.add(tmp_path / name)
     tick_until(sealer, lambda: sealer.sealed == 3)
@@ -242,7 +242,7 @@ def test_a_full_disk_is_no_reason_to_leave_anything_out(tmp_path: Path, make: Ma
 def test_a_pause_of_one_segment_does_not_hold_up_the_next(tmp_path: Path, make: Make) -> None:
     sealer = make(f"""case "$*" in *bad) exit 1;; esac; {SEALED}""")
     sealer.add(tmp_path / "bad")
-    tick_until(sealer, lambda: len(calls(tmp_path)) >= 3 and not sealer.child_pid)  # the next is 4 s later
+    tick_until(sealer, lambda: len(calls(tmp_path)) >= 3 and not sealer.job.pid)  # the next is 4 s later
     begin = time.monotonic()
     sealer.add(tmp_path / "good")
     tick_until(sealer, lambda: sealer.sealed)

@@ -53,7 +53,7 @@ def test_one_child_and_then_a_pause(tmp_path: Path, make: Make) -> None:
     assert calls(tmp_path) == ["ship --seconds 240s"]
     status = shipper.status
     assert (status.sent, status.waiting, status.last_success_us, status.error) == (2, 0, 5, "")
-    assert (shipper.cpu_seconds, status.failures) == (0.25, 0)
+    assert (shipper.job.cpu_seconds, status.failures) == (0.25, 0)
 
 
 def test_a_failure_is_told_counted_and_tried_again_later(
@@ -118,7 +118,7 @@ def test_the_last_attempt_is_one_and_short(
     begin = time.monotonic()
     shipper.finish()
     assert time.monotonic() - begin < 5
-    assert shipper.child_pid is None
+    assert shipper.job.pid is None
     shipper.finish()
     assert len(calls(tmp_path)) == 1, "after a failure there is no last attempt"
 

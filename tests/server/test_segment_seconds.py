@@ -29,7 +29,7 @@ def test_the_memory_is_bounded_and_what_was_asked_for_last_stays(tmp_path: Path)
     files = files_of(tmp_path, 4)
     one = SegmentSeconds()
     one.of(files[:1])
-    kept = SegmentSeconds(most_bytes=2 * one.size_bytes)
+    kept = SegmentSeconds(max_bytes=2 * one.size_bytes)
     for file in (files[0], files[1], files[0], files[2]):
         kept.of([file])
     assert kept.size_bytes == 2 * one.size_bytes
@@ -37,7 +37,7 @@ def test_the_memory_is_bounded_and_what_was_asked_for_last_stays(tmp_path: Path)
 
 
 def test_more_than_is_kept_comes_back_all_the_same(tmp_path: Path) -> None:
-    files, kept = files_of(tmp_path, 3), SegmentSeconds(most_bytes=1)
+    files, kept = files_of(tmp_path, 3), SegmentSeconds(max_bytes=1)
     assert all(isinstance(seconds, _native.SegmentHeat) for seconds in kept.of(files))
     assert kept.size_bytes == 0
 

@@ -248,12 +248,12 @@ class Agent:
             self._profiling = capture.description
         costs = [
             OwnCost("recorder", time.process_time(), _resident_bytes(os.getpid())),
-            OwnCost("sealing", sealer.cpu_seconds, _resident_bytes(sealer.child_pid)),
+            OwnCost("sealing", sealer.job.cpu_seconds, _resident_bytes(sealer.job.pid)),
         ]
         if shipper := self._shipping.shipper:
-            costs.append(OwnCost("shipping", shipper.cpu_seconds, _resident_bytes(shipper.child_pid)))
+            costs.append(OwnCost("shipping", shipper.job.cpu_seconds, _resident_bytes(shipper.job.pid)))
         if reporter := self._kubernetes.reporter:
-            costs.append(OwnCost("reporting", reporter.cpu_seconds, _resident_bytes(reporter.child_pid)))
+            costs.append(OwnCost("reporting", reporter.job.cpu_seconds, _resident_bytes(reporter.job.pid)))
         if capture:
             costs.append(OwnCost("perf", capture.cpu_seconds(), capture.resident_bytes()))
         return Status(

@@ -15,9 +15,9 @@ from necroscope.model.recorder_status import KubernetesStatus
 from necroscope.store.child import Ended
 
 SHORTEST_PAUSE = 3.0  # seconds between two reports, whatever happens
-SOON = 3.0  # a change is told within so long; not at once, since it may have come to many nodes together
+SOON = 3.0  # a change is reported within so long; not at once, since it may have come to many nodes together
 RETRY = Retry(first_seconds=10.0, max_seconds=300.0)
-REFUSED_PAUSE = 300.0  # somebody has to mend it
+REFUSED_PAUSE = 300.0  # somebody has to repair it
 LONGEST_WISH = 3600.0  # for which the API server may ask to be left alone
 STUCK_SECONDS = 120.0
 RUN_SECONDS, LAST_SECONDS = 30.0, 5.0
@@ -32,30 +32,20 @@ class Reporter:
         self.every_seconds = every_seconds
         self.is_on = True
         self.status = KubernetesStatus()
-        self._job = ChildJob("reporting", STUCK_SECONDS, self._finish)
+        self.job = ChildJob("reporting", STUCK_SECONDS, self._finish)
         self._conditions: tuple[Condition, ...] = ()
-        self._told: set[tuple[str, str, str]] = set()  # the fingerprints that were told last
-        self._telling: set[tuple[str, str, str]] = set()  # those of the child at work
+        self._reported: set[tuple[str, str, str]] = set()  # the fingerprints that were reported last
+        self._reporting: set[tuple[str, str, str]] = set()  # those of the child at work
         self._events: dict[str, EventSeries] = {}  # not handed over yet
         self._handed: dict[str, EventSeries] = {}  # to the child at work
         self._failures = 0  # in a row
         self._due: float | None = None  # when the next report is wanted
         self._not_before = 0.0
 
-    @property
-    def child_pid(self) -> int | None:
-        """The child at work."""
-        return self._job.pid
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Return what all children took."""
-        return self._job.cpu_seconds
-
     def take(self, conditions: Sequence[Condition]) -> None:
-        """How the node is now. A change of a status or a reason is told soon, one of a number later."""
+        """How the node is now. A change of a status or a reason is reported soon, one of a number later."""
         self._conditions = tuple(conditions)
-        if self._fingerprints() != (self._telling or self._told):
+        if self._fingerprints() != (self._reporting or self._reported):
             self._want_soon()
 
     def add(self, events: Sequence[EventSeries]) -> None:
@@ -68,19 +58,19 @@ class Reporter:
             self.count_dropped(1)
 
     def count_dropped(self, number: int) -> None:
-        """Events that will not be told."""
+        """Events that will not be reported."""
         self.status = replace(self.status, dropped=self.status.dropped + number)
 
     def tick(self) -> None:
         """See to the child at work, and start one when it is time. It never waits."""
-        if self._job.is_working() or not self.is_on or self._due is None:
+        if self.job.is_working() or not self.is_on or self._due is None:
             return
         if time.monotonic() >= max(self._due, self._not_before):
             self._start(RUN_SECONDS)
 
     def finish(self) -> None:
         """One quick attempt for what was not handed over yet. Conditions stay as they are."""
-        self._job.finish(LAST_SECONDS, self._start_last)  # what still waits is on disk
+        self.job.finish(LAST_SECONDS, self._start_last)  # what still waits is on disk
 
     def _start_last(self, seconds: float) -> None:
         if self.is_on and self._events:
@@ -95,15 +85,15 @@ class Reporter:
 
     def _start(self, seconds: float) -> None:
         self._handed, self._events = self._events, {}
-        self._telling = self._fingerprints()
+        self._reporting = self._fingerprints()
         content = write_handover(Handover(time.time_ns(), self._conditions, tuple(self._handed.values())))
         self._due, self._not_before = None, time.monotonic() + SHORTEST_PAUSE
-        self._job.start([*self.command, "--seconds", f"{seconds:g}s"], content)
+        self.job.start([*self.command, "--seconds", f"{seconds:g}s"], content)
 
     def _take_back(self) -> None:
         """A child that said nothing, or could not write, may have kept nothing: hand it over again."""
         self._events = {**self._handed, **self._events}
-        self._handed, self._telling = {}, set()
+        self._handed, self._reporting = {}, set()
 
     def _finish(self, ended: Ended) -> None:
         document = ended.document
@@ -116,12 +106,12 @@ class Reporter:
         self.status = replace(self.status, waiting=document.get("waiting", 0), problems=problems)
         self.count_dropped(document.get("dropped", 0))
         if not document.get("kept", True) and (result != "ok" or document.get("waiting")):
-            self._take_back()  # to tell twice does no harm
-        telling, self._telling, self._handed = self._telling, set(), {}
+            self._take_back()  # to report twice does no harm
+        reporting, self._reporting, self._handed = self._reporting, set(), {}
         if result != "ok":
             self._put_off(result, ended.why("reporting"), document.get("retry_after_seconds"))
             return
-        self._told, self._failures = telling, 0
+        self._reported, self._failures = reporting, 0
         self.status = replace(
             self.status, ok=self.status.ok + 1, last_success_us=time.time_ns() // 1000, error=""
         )

@@ -59,7 +59,7 @@ class Sealer:
         self.incomplete = 0  # of them without all that was in them
         self.store_bytes = 0
         self._queue: deque[_Waiting] = deque()  # the first is the child's while there is one
-        self._job = ChildJob("sealing", stuck_seconds(segment_seconds), self._finish)
+        self.job = ChildJob("sealing", stuck_seconds(segment_seconds), self._finish)
         self._names = 0  # of the child at work
         self._lacks = ""  # what the segment that was sealed last lacks, and why
         self._careful = (0, 0.0, "")  # with which names until when, and why
@@ -70,20 +70,10 @@ class Sealer:
         return len(self._queue)
 
     @property
-    def child_pid(self) -> int | None:
-        """The child at work."""
-        return self._job.pid
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Return what all children took."""
-        return self._job.cpu_seconds
-
-    @property
     def error(self) -> str:
         """Return why segments cannot be sealed with all that is in them; empty if they can."""
-        if self._job.age_seconds > max(self.segment_seconds, MIN_SLOW_SECONDS):
-            return f"sealing {self._queue[0].folder.name} has taken {self._job.age_seconds:.0f} s so far"
+        if self.job.age_seconds > max(self.segment_seconds, MIN_SLOW_SECONDS):
+            return f"sealing {self._queue[0].folder.name} has taken {self.job.age_seconds:.0f} s so far"
         return next((one.why for one in self._queue if one.why), self._lacks)
 
     def add(self, folder: Path) -> None:
@@ -92,8 +82,8 @@ class Sealer:
 
     def tick(self) -> None:
         """See to the child at work, and start the next."""
-        self._job.limit_seconds = stuck_seconds(self.segment_seconds)
-        if self._job.is_working():
+        self.job.limit_seconds = stuck_seconds(self.segment_seconds)
+        if self.job.is_working():
             return
         if ready := next((one for one in self._queue if time.monotonic() >= one.not_before), None):
             self._start(ready)
@@ -103,13 +93,13 @@ class Sealer:
         end = time.monotonic() + timeout_seconds
         attempts = len(self._queue)
         # One does not hold up the others.
-        each = self._job.limit_seconds = timeout_seconds / 2 if attempts > 1 else timeout_seconds
-        while (self._job.is_working() or (self._queue and attempts)) and time.monotonic() < end:
-            if self._job.pid is None:
+        each = self.job.limit_seconds = timeout_seconds / 2 if attempts > 1 else timeout_seconds
+        while (self.job.is_working() or (self._queue and attempts)) and time.monotonic() < end:
+            if self.job.pid is None:
                 attempts -= 1
                 self._start(self._queue[0])
             else:
-                self._job.wait(min(end - time.monotonic(), max(each - self._job.age_seconds, 0.01)))
+                self.job.wait(min(end - time.monotonic(), max(each - self.job.age_seconds, 0.01)))
         for one in self._queue:
             one.why = one.why or f"{one.folder.name} is not sealed: there was no time left"
 
@@ -120,7 +110,7 @@ class Sealer:
         self._names = max(waiting.names, names if time.monotonic() < until else 0)
         less = ["--names", NAMES[self._names][0]] if self._names else []
         command = [*self.command, *less, str(waiting.folder)]
-        self._job.start(command, memory_bytes=self.memory_bytes)
+        self.job.start(command, memory_bytes=self.memory_bytes)
 
     def _finish(self, ended: Ended) -> None:
         self.store_bytes = ended.document.get("store_bytes", self.store_bytes)

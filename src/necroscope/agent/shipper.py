@@ -28,35 +28,25 @@ class Shipper:
         self.every_seconds = every_seconds
         self.is_on = True
         self.status = ShipStatus()
-        self._job = ChildJob("shipping", STUCK_SECONDS, self._finish)
+        self.job = ChildJob("shipping", STUCK_SECONDS, self._finish)
         self._failures = 0  # in a row
         self._not_before = time.monotonic() + random.uniform(0, min(every_seconds, FIRST_SECONDS))
 
-    @property
-    def child_pid(self) -> int | None:
-        """The child at work."""
-        return self._job.pid
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Return what all children took."""
-        return self._job.cpu_seconds
-
     def tick(self) -> None:
         """See to the child at work, and start one when it is time. It never waits."""
-        if not self._job.is_working() and self.is_on and time.monotonic() >= self._not_before:
+        if not self.job.is_working() and self.is_on and time.monotonic() >= self._not_before:
             self._start(RUN_SECONDS)
 
     def finish(self) -> None:
         """One last quick attempt, unless the last one failed; a child that takes longer is ended."""
-        self._job.finish(LAST_SECONDS, self._start_last)  # the spool keeps what has not arrived
+        self.job.finish(LAST_SECONDS, self._start_last)  # the spool keeps what has not arrived
 
     def _start_last(self, seconds: float) -> None:
         if self.is_on and not self.status.error:
             self._start(seconds)
 
     def _start(self, seconds: float) -> None:
-        self._job.start([*self.command, "--seconds", f"{seconds:g}s"])
+        self.job.start([*self.command, "--seconds", f"{seconds:g}s"])
 
     def _finish(self, ended: Ended) -> None:
         document, before = ended.document, self.status

@@ -1,4 +1,4 @@
-"""What the cluster has to be told of the recorder's events: what repeats is counted up in one Event.
+"""What the cluster has to know of the events of the recorder: what repeats is counted up in one Event.
 
 A driver writes several lines about one stall: an episode (signals/episodes.py). A device that stalls often
 stalls again within minutes: several episodes are one Event in the cluster, and its count is their number.
@@ -26,7 +26,7 @@ from necroscope.signals.queue_cpus import QueueCpus
 from necroscope.signals.reset_reason import reset_reason
 
 SERIES_NS = 600 * SECOND_NS  # an episode so soon after the one before is counted up in its Event
-TELL_AGAIN_NS = 60 * SECOND_NS  # a series that goes on
+REPORT_AGAIN_NS = 60 * SECOND_NS  # a series that goes on
 OLDEST_NS = 3600 * SECOND_NS  # the API server itself keeps events for an hour
 MOST_PER_HOUR = 20  # series
 MOST_OPEN = 100
@@ -45,13 +45,13 @@ class _Open:
     count: int  # of episodes
     last: Event
     words: NicWords | None
-    told_ns: int | None = None  # when it was last handed on; None: not yet
+    reported_ns: int | None = None  # when it was last handed on; None: not yet
     is_changed: bool = True
 
 
 @dataclass(slots=True)
 class PendingEvents:
-    """Fed with events as they come; `due` hands on what the cluster has to be told."""
+    """Fed with events as they come; `due` hands on what the cluster has to know."""
 
     episodes: Episodes
     dropped: int = 0  # because there were too many within an hour
@@ -59,7 +59,7 @@ class PendingEvents:
     queue_cpus: QueueCpus = field(default_factory=QueueCpus)  # to be fed with every sample
     _open: dict[Place, _Open] = field(default_factory=dict)
     _begun: deque[int] = field(default_factory=deque)
-    _untold: dict[Place, int] = field(default_factory=dict)  # beyond the limit: their last event
+    _unreported: dict[Place, int] = field(default_factory=dict)  # beyond the limit: their last event
     _busy: dict[int, Busy] = field(default_factory=dict)  # by core
 
     def take(self, events: Sequence[Event], offset_ns: int, now_ns: int) -> None:
@@ -68,18 +68,18 @@ class PendingEvents:
             if event.kind == "core-saturated" and event.core is not None:
                 self._busy[event.core] = Busy(event.time_ns, event.seconds or 0.0, event.text)
             self.last_ids[event.kind] = event_id(event, event.time_ns + offset_ns)
-            is_told = event.kind in event_rules()
-            if is_told and now_ns - event.time_ns < OLDEST_NS and not self._is_planned(event):
+            is_reported = event.kind in event_rules()
+            if is_reported and now_ns - event.time_ns < OLDEST_NS and not self._is_planned(event):
                 self._add(event, event.time_ns + offset_ns, now_ns)
 
     def due(self, now_ns: int) -> list[EventSeries]:
-        """What is new, and what has gone on since it was told a minute ago or longer. Once each."""
+        """What is new, and what has gone on since it was reported a minute ago or longer. Once each."""
         self._forget(now_ns)
         due = []
         for one in self._open.values():
-            is_time = one.told_ns is None or now_ns - one.told_ns >= TELL_AGAIN_NS
+            is_time = one.reported_ns is None or now_ns - one.reported_ns >= REPORT_AGAIN_NS
             if one.is_changed and is_time:
-                one.is_changed, one.told_ns = False, now_ns
+                one.is_changed, one.reported_ns = False, now_ns
                 due.append(self._series(one))
         return due
 
@@ -88,7 +88,7 @@ class PendingEvents:
         return self.episodes.thresholds["nic-reset.starved_seconds"]
 
     def _is_planned(self, event: Event) -> bool:
-        """Whether it is a reset that was asked for: nobody has to be told."""
+        """Whether it is a reset that was asked for: nobody has to know."""
         return event.kind == "nic-reset" and reset_reason(event, self._starved_seconds) == "planned"
 
     def _add(self, event: Event, utc_ns: int, now_ns: int) -> None:
@@ -98,7 +98,7 @@ class PendingEvents:
             if episode:
                 self._begin(key, event, episode, utc_ns, now_ns)
             return
-        if known.last == event:  # one that lasts is told again and again
+        if known.last == event:  # one that lasts is reported again and again
             return
         if episode and episode.first != known.episode.first:
             known.count += 1
@@ -122,12 +122,12 @@ class PendingEvents:
         self._open[key] = _Open(id, rule, utc_ns, utc_ns, event.time_ns, episode, 1, event, words)
 
     def _drop(self, key: Place, time_ns: int) -> None:
-        """Count what is not told, each series once."""
-        if time_ns - self._untold.get(key, time_ns - SERIES_NS - 1) > SERIES_NS:
+        """Count what is not reported, each series once."""
+        if time_ns - self._unreported.get(key, time_ns - SERIES_NS - 1) > SERIES_NS:
             self.dropped += 1
-        self._untold[key] = time_ns
-        if len(self._untold) > MOST_OPEN:
-            self._untold.pop(next(iter(self._untold)))
+        self._unreported[key] = time_ns
+        if len(self._unreported) > MOST_OPEN:
+            self._unreported.pop(next(iter(self._unreported)))
 
     def _forget(self, now_ns: int) -> None:
         for key, one in [*self._open.items()]:

@@ -15,12 +15,12 @@ from necroscope.profiles.open_profile import open_profile
 from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.profiles.search import Search, compiled
 from necroscope.store.journal import JOURNAL
+from necroscope.store.segment import SEAM_NS
 from necroscope.store.segment_damage import unreadable_file
 from necroscope.store.store import StoredSegment, sealed_meanwhile
 
 Split = Literal["whole", "comm", "process", "thread", "core"]
 
-SEAM_NS = 1_500_000_000  # between the last reading of a segment and the first of the next
 SHORTEST_SECONDS = 0.001  # of a capture with a single sample
 
 

@@ -203,8 +203,8 @@ def _what_there_is(segments: Sequence[StoredSegment]) -> str:
 class SegmentSeconds:
     """The seconds that were asked for last, of at most so many bytes."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int = MOST_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._kept: OrderedDict[tuple[Path, int], _native.SegmentHeat] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
@@ -232,6 +232,6 @@ class SegmentSeconds:
         if file not in self._kept:
             self._bytes += seconds.size_bytes
         self._kept[file] = seconds
-        while self._bytes > self._most_bytes:
+        while self._bytes > self._max_bytes:
             _, oldest = self._kept.popitem(last=False)
             self._bytes -= oldest.size_bytes

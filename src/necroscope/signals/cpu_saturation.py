@@ -13,9 +13,9 @@ from enum import Enum
 
 from necroscope.signals.cpu_usage import CpuUsage, sum_usage
 from necroscope.signals.thresholds import Thresholds
+from necroscope.store.segment import SEAM_NS
 
 GRACE_SECONDS = 0.5  # an interval of ours is never exactly a second
-MAX_GAP_NS = 1_500_000_000  # as between the last reading of a segment and the first of the next
 
 
 class Load(Enum):
@@ -103,7 +103,7 @@ class CpuSaturation:
         """Take the next interval of a CPU; return the runs that ended before it."""
         ended: list[Run] = []
         now = self._cpus.get(cpu)
-        if now and begin_ns - now.end_ns > MAX_GAP_NS:
+        if now and begin_ns - now.end_ns > SEAM_NS:
             ended, now = self._close(cpu, now), None
         if now is None:
             now = self._cpus[cpu] = _Cpu(begin_ns, begin_ns)

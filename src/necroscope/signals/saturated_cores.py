@@ -22,11 +22,11 @@ class _Noted:
     begin_ns: int
     usage: CpuUsage
     tasks: TaskTime
-    told: Event | None = None
+    reported: Event | None = None
 
 
 class SaturatedCores:
-    """Tells of a run when it is long enough, whenever it has doubled, and how long it was in the end.
+    """Reports a run when it is long enough, whenever it has doubled, and how long it was in the end.
 
     All under one id: whoever reads them takes the last.
     """
@@ -54,17 +54,17 @@ class SaturatedCores:
         load = self._saturation.rule.load(usage)
         for run in self._saturation.feed(cpu, usage.begin_ns, usage.end_ns, load):
             noted = self._noted.get(cpu)
-            told = noted and noted.told
-            if run.in_kernel and noted and told and run.seconds - (told.seconds or 0) > GRACE_SECONDS:
+            last = noted and noted.reported
+            if run.in_kernel and noted and last and run.seconds - (last.seconds or 0) > GRACE_SECONDS:
                 yield self._event(run, noted)
         going_on = self._saturation.in_kernel(cpu)
         if going_on is None:
             self._noted.pop(cpu, None)
         elif self._is_news(going_on, noted := self._note(going_on, usage, processes)):
-            if not noted.told:
+            if not noted.reported:
                 self._number += 1
-            noted.told = self._event(going_on, noted)
-            yield noted.told
+            noted.reported = self._event(going_on, noted)
+            yield noted.reported
 
     def _note(self, run: Run, usage: CpuUsage, processes: Processes | None) -> _Noted:
         noted = self._noted.get(run.cpu)
@@ -77,8 +77,8 @@ class SaturatedCores:
         return noted
 
     def _is_news(self, run: Run, noted: _Noted) -> bool:
-        if noted.told:
-            return run.seconds >= 2 * (noted.told.seconds or 0)
+        if noted.reported:
+            return run.seconds >= 2 * (noted.reported.seconds or 0)
         return self._saturation.rule.is_long(run)
 
     def _event(self, run: Run, noted: _Noted) -> Event:
@@ -90,7 +90,7 @@ class SaturatedCores:
             time_ns=run.begin_ns,
             rule="cores",
             text=f"{text}{who}",
-            sequence=noted.told.sequence if noted.told else self._number,
+            sequence=noted.reported.sequence if noted.reported else self._number,
             core=run.cpu,
             process=first.process if first else "",
             pid=first.pid if first else None,

@@ -13,6 +13,7 @@ from necroscope.sources.source import Source
 from necroscope.store.clock import Anchor
 
 T = TypeVar("T")
+SEAM_NS = 1_500_000_000  # between the last reading of a segment and the first of the next
 MAX_STEP_NS = 2_500_000_000  # two readings further apart than this have a hole between them
 
 

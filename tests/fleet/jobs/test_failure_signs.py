@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from necroscope.fleet.jobs.failure_signs import NODE, OWN, failure_rules, find_sign
-from necroscope.fleet.jobs.ray_api import last_words
+from necroscope.fleet.jobs.ray_api import shorten_output
 from necroscope.model.fleet.job import FAILED, Job
 from tests.fleet.jobs.answers import recorded
 
@@ -77,7 +77,7 @@ def test_every_rule_matches_what_it_should(rule: Any) -> None:
         (a_job("bye"), ""),
     ],
 )
-def test_the_last_words_decide(job: Job, says: str) -> None:
+def test_the_last_lines_decide(job: Job, says: str) -> None:
     assert said(job) == says
 
 
@@ -91,7 +91,7 @@ def test_the_last_words_decide(job: Job, says: str) -> None:
 )
 def test_what_real_jobs_said(name: str, says: str, rule: str, line: str) -> None:
     log = recorded(f"logs-{name}.json")["logs"]
-    sign = find_sign(a_job(last_words(log)))
+    sign = find_sign(a_job(shorten_output(log)))
     assert sign is not None
     assert (sign.rule.says, sign.rule.id) == (says, rule)
     assert line in sign.line
@@ -99,8 +99,8 @@ def test_what_real_jobs_said(name: str, says: str, rule: str, line: str) -> None
 
 def test_what_ray_itself_keeps_of_a_lost_job_says_nothing() -> None:
     message = next(row["message"] for row in recorded("jobs.json") if row["submission_id"] == "lost")
-    assert "Connection" not in last_words(message)
-    assert find_sign(a_job(last_words(message))) is None
+    assert "Connection" not in shorten_output(message)
+    assert find_sign(a_job(shorten_output(message))) is None
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_no_text_keeps_a_rule_busy(text: str) -> None:
     assert time.process_time() - began < 0.5
 
 
-def test_last_words_are_short_and_have_no_colours_and_no_secrets() -> None:
-    words = last_words(
+def test_shortened_output_is_short_and_has_no_colours_and_no_secrets() -> None:
+    words = shorten_output(
         "\x1b[31mred\x1b[0m\n" + "x" * 5000 + "\nAWS_SECRET_ACCESS_KEY=abcd1234efgh5678\n", ["task: A"]
     )
     assert words.startswith("task: A\n")
     assert "\x1b" not in words and "abcd1234efgh5678" not in words
     assert len(words) < 4_100
-    assert last_words("") == ""
-    assert last_words("\ud800 half a character").encode()
+    assert shorten_output("") == ""
+    assert shorten_output("\ud800 half a character").encode()

@@ -1,4 +1,4 @@
-"""Whether the fixes of a report helped: what somebody was told, and what is recorded.
+"""Whether the fixes of a report helped: what somebody was shown, and what is recorded.
 
 A verdict that `verify` gave stands, with its windows: a report that judged by others would contradict it and
 not say why. Where more is recorded by now than was compared, it is judged anew, against the same time before.
@@ -31,25 +31,25 @@ MORE_SECONDS = 2.0  # recorded than was compared; less is the end of the same re
 class Judged:
     """The verdicts about a fix; at least one of the two is there."""
 
-    told: KeptVerdict | None  # what `verify` said
+    kept: KeptVerdict | None  # what `verify` said
     anew: Verification | None  # by all that is recorded; None where that is no more than was compared
 
     @property
     def first(self) -> Verification:
-        """The one that a reader sees first: what a person was told."""
-        verification = self.told.verification if self.told else self.anew
+        """The one that a reader sees first: what a person was shown."""
+        verification = self.kept.verification if self.kept else self.anew
         assert verification
         return verification
 
     @property
     def source(self) -> str:
         """Who judged by which time."""
-        return f"verify, {iso_utc(self.told.at_ns)}" if self.told else "all that is recorded"
+        return f"verify, {iso_utc(self.kept.at_ns)}" if self.kept else "all that is recorded"
 
     @property
     def changed(self) -> Verification | None:
-        """What is recorded by now, where it says something else than what was told."""
-        is_other = self.told and self.anew and self.anew.verdict is not self.first.verdict
+        """What is recorded by now, where it says something else than what was shown."""
+        is_other = self.kept and self.anew and self.anew.verdict is not self.first.verdict
         return self.anew if is_other else None
 
 
@@ -64,38 +64,38 @@ def verify_fixes(incident: Incident) -> tuple[dict[str, Judged], str]:
     found: dict[str, Judged] = {}
     reasons: list[str] = []
     for fix in incident.fixes:
-        told = _told(incident.store, fix, reasons)
+        kept = _read_kept(incident.store, fix, reasons)
         try:
-            anew = _anew(incident, fix, told)
+            anew = _anew(incident, fix, kept)
         except NecroscopeError as error:
             reasons.append(error.what)
             anew = None
-        if told or anew:
-            found[fix.id] = Judged(told, anew)
+        if kept or anew:
+            found[fix.id] = Judged(kept, anew)
     return found, "; ".join(reasons)
 
 
-def _told(store: Path, fix: Fix, reasons: list[str]) -> KeptVerdict | None:
+def _read_kept(store: Path, fix: Fix, reasons: list[str]) -> KeptVerdict | None:
     """What `verify` said of the fix as it is: one that went on since is another."""
     try:
-        told = read_verdict(store, fix.id)
+        kept = read_verdict(store, fix.id)
     except NecroscopeError as error:
         reasons.append(f"what `verify` said is lost: {error.what}")
         return None
-    return told if told and told.verification.changed_ns == fix.ended_ns else None
+    return kept if kept and kept.verification.changed_ns == fix.ended_ns else None
 
 
-def _anew(incident: Incident, fix: Fix, told: KeptVerdict | None) -> Verification | None:
+def _anew(incident: Incident, fix: Fix, kept: KeptVerdict | None) -> Verification | None:
     """By all that is recorded after the fix: a report does not wait."""
     change = change_of(fix, incident.known_fixes, time.time_ns())
     recording = Recording(incident.chosen.segments, incident.thresholds, incident.damaged)
     seconds = recorded_seconds(recording.segments, after_window(change))
-    if not told:
+    if not kept:
         return verify_change(recording, change, Asked(min(seconds, LONGEST_SECONDS)))
-    longest = max(LONGEST_SECONDS, told.window_seconds)
-    if min(seconds, longest) < told.verification.after_seconds + MORE_SECONDS:
+    longest = max(LONGEST_SECONDS, kept.window_seconds)
+    if min(seconds, longest) < kept.verification.after_seconds + MORE_SECONDS:
         return None
-    anew = verify_change(recording, change, Asked(min(seconds, longest), told.before_seconds))
-    # Retention may have removed the time before: what is left says less than what was told.
-    is_whole = anew.before_seconds + MORE_SECONDS >= told.verification.before_seconds
+    anew = verify_change(recording, change, Asked(min(seconds, longest), kept.before_seconds))
+    # Retention may have removed the time before: what is left says less than what was shown.
+    is_whole = anew.before_seconds + MORE_SECONDS >= kept.verification.before_seconds
     return anew if is_whole else None

@@ -17,13 +17,13 @@ from necroscope.diagnosis.comparison.saturated_spans import Span, saturated_span
 from necroscope.model.event import Event
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.thresholds import Thresholds
+from necroscope.store.segment import SEAM_NS
 from necroscope.store.store import StoredSegment
 
 FARTHEST = 600  # seconds from a window
 MOST = 120
 BEFORE_NS, AFTER_NS = 5 * SECOND_NS, SECOND_NS
 HARMLESS = frozenset({"unit-restart", "cgroup-leak", "user-mark"})
-SEAM_NS = 3 * SECOND_NS // 2  # between the last reading of a segment and the first of the next
 
 
 def quiet_seconds(

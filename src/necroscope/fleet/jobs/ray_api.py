@@ -40,9 +40,9 @@ DAEMON_LINE = re.compile(
 )
 # By its name it would be a key, and what follows a secret; the stand-in is a character that nobody writes.
 KEY_ERROR, STAND_IN = "KeyError: ", "\ue000"
-LONGEST_CHARACTERS = 4_000
-LONGEST_LINE = 1_000
-MOST_READ_CHARACTERS = 200_000
+MAX_CHARACTERS = 4_000
+MAX_LINE = 1_000
+MAX_READ_CHARACTERS = 200_000
 MOST_ROWS = 10_000  # that the State API gives at once
 MOST_JOBS_ASKED = 2_000
 LARGEST_LOG_BYTES = 8 << 20
@@ -125,7 +125,7 @@ class _Asked:
         if job.status != FAILED:
             return RanJob(job, tuple(sorted(nodes)), "")
         said = self._log(job) or job.message
-        return RanJob(job, tuple(sorted(nodes)), last_words(said, _task_errors(tasks)))
+        return RanJob(job, tuple(sorted(nodes)), shorten_output(said, _task_errors(tasks)))
 
     def _rows(self, kind: str, job: RayJob) -> list[dict[str, Any]]:
         if not job.number:
@@ -179,11 +179,11 @@ def _task_errors(tasks: Sequence[dict[str, Any]]) -> list[str]:
     return [f"task: {kind}" for kind in sorted(kinds)]
 
 
-def last_words(said: str, task_errors: Sequence[str] = ()) -> str:
+def shorten_output(said: str, task_errors: Sequence[str] = ()) -> str:
     """Shorten what a job printed: how its tasks failed, then its last lines, without colours or secrets."""
-    lines = COLOUR.sub("", said[-MOST_READ_CHARACTERS:].replace("\0", "")).splitlines()
-    kept = [line.rstrip()[:LONGEST_LINE] for line in lines if line.strip() and not DAEMON_LINE.match(line)]
-    text = "\n".join(kept)[-LONGEST_CHARACTERS:]
+    lines = COLOUR.sub("", said[-MAX_READ_CHARACTERS:].replace("\0", "")).splitlines()
+    kept = [line.rstrip()[:MAX_LINE] for line in lines if line.strip() and not DAEMON_LINE.match(line)]
+    text = "\n".join(kept)[-MAX_CHARACTERS:]
     words = "\n".join([*task_errors, text] if text else task_errors)
     redacted = redact_text(words.replace(KEY_ERROR, STAND_IN)).replace(STAND_IN, KEY_ERROR)
     return redacted.encode(errors="replace").decode()

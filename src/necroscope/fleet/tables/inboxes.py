@@ -10,9 +10,9 @@ from typing import Any
 
 from necroscope.fleet.place.place import BadObjectError, Place, Stored
 from necroscope.fleet.tables.parts import (
-    LARGEST_BYTES,
     MAX_FACTS,
     MAX_FACTS_BYTES,
+    MAX_PART_BYTES,
     Part,
     RejectedError,
     parse_part,
@@ -102,10 +102,10 @@ class _Reader:
         """Return a part, or why it is not one; itself if it must wait, None if it is gone."""
         if self.held_bytes > HELD_AT_ONCE:
             return stored
-        if stored.bytes > LARGEST_BYTES:
+        if stored.bytes > MAX_PART_BYTES:
             return f"it is too large: {stored.bytes} bytes"
         try:
-            content = self.place.read(stored.name, LARGEST_BYTES)
+            content = self.place.read(stored.name, MAX_PART_BYTES)
             if content is None:
                 return None
             with self.parsing:

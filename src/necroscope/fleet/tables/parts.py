@@ -20,9 +20,9 @@ PART = re.compile(
     r"(?P<owners>hosts|clusters)/(?P<owner>[^/]+)/inbox/(?P<name>[^/]+)-(?P<digest>[0-9a-f]{16})\.json"
 )
 SHA256 = re.compile(r"[0-9a-f]{64}")
-LARGEST_BYTES = 32 << 20
+MAX_PART_BYTES = 32 << 20
 MAX_REASON = 200  # characters: reasons quote what a host wrote, and the index keeps a thousand of them
-MAX_ROWS = 100_000  # of a part: events of hosts fill LARGEST_BYTES with 80,000
+MAX_ROWS = 100_000  # of a part: events of hosts fill MAX_PART_BYTES with 80,000
 MAX_HOURS = 48  # that a part may touch: each becomes a file; a segment has at most some hours
 MAX_FACTS = 100_000  # of a host: ours have some thousands
 MAX_FACTS_BYTES = 16 << 20  # of all sections of a host: ours have less than 1 MB

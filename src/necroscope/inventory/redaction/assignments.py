@@ -12,7 +12,7 @@ from necroscope.inventory.redaction.secret_names import REDACTED, is_secret, may
 QUOTE = re.compile(r"""\\{0,8}["']""")
 PIECE = re.compile(r"""(?P<quote>\\{0,8}["'])|\\.|\s|[^\s"'\\]++|\\""", re.DOTALL)
 BEFORE_A_QUOTE = re.compile(r"[\w\\]")  # the quote is an apostrophe, or in the middle of a word
-LONGEST_QUOTED = 1 << 14  # over the ends of lines: a private key has 4,000
+MAX_QUOTED = 1 << 14  # over the ends of lines: a private key has 4,000
 MOST_PASSES = 5  # over short options: a command may have several
 
 # A name and what separates it from its value. Between an option and its value there may be a blank, or the
@@ -182,7 +182,7 @@ def end_of_word(text: str, begin: int, around: str = "") -> int:
 
 def end_of_quoted(text: str, begin: int, quote: str) -> int | None:
     """Behind the quote that closes what begins here; None where nothing closes it."""
-    for match in QUOTE.finditer(text, begin, begin + LONGEST_QUOTED):
+    for match in QUOTE.finditer(text, begin, begin + MAX_QUOTED):
         if match[0] == quote:
             return match.end()
     return None

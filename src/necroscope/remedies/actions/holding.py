@@ -183,7 +183,7 @@ def clear_innocent(found: ZombieHolders, parents: Sequence[ZombieParent], error_
     def may_hold(size_bytes: int, unexplained_bytes: int) -> bool:
         return unexplained_bytes > error_bytes and size_bytes <= unexplained_bytes + error_bytes
 
-    most_shared_bytes = max((size for (_, kind), size in left.items() if kind == SHARED), default=0)
+    max_shared_bytes = max((size for (_, kind), size in left.items() if kind == SHARED), default=0)
     return replace(
         found,
         holders=tuple(
@@ -191,7 +191,7 @@ def clear_innocent(found: ZombieHolders, parents: Sequence[ZombieParent], error_
             for holder in found.holders
             if holder.is_sure or may_hold(holder.held_bytes, left[holder.cgroup, memory_kind(holder.kind)])
         ),
-        segments=tuple(one for one in found.segments if may_hold(one.resident_bytes, most_shared_bytes)),
+        segments=tuple(one for one in found.segments if may_hold(one.resident_bytes, max_shared_bytes)),
     )
 
 
