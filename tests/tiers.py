@@ -113,6 +113,7 @@ ALONE = {
     "tests/real/test_culprit_recordings.py": "whatever others do stands out",
     "tests/real/test_diagnose.py": "load of others is the cause that is then diagnosed",
     "tests/real/test_ledger.py": "compares its counts with those of the whole kernel",
+    "tests/real/test_move_interrupts.py": "moves interrupts of the machine, which snapshots show",
     "tests/real/test_recorder_clock.py": "sets the wall clock of the machine",
     "tests/real/test_recorder_disk.py": "fills all CPUs, and a disk as fast as it is sealed",
     "tests/real/test_recorder_flight.py": "any event in the kernel log makes it write",
