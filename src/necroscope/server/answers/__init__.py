@@ -1,1 +1,1 @@
-"""What the server answers: one file each question. Times are microseconds in UTC."""
+"""What the server answers about a fleet. Times are microseconds in UTC."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from necroscope.server.guard import names_of
+from necroscope.server.origin_policy import names_of
 from tests.server.asgi_client import HOST, app_with, ask
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from necroscope.errors import UsageError
-from necroscope.server.range_and_filters import LATEST_US, Filters, Range
+from necroscope.server.questions.selection import LATEST_US, Filters, Range
 
 
 def test_a_range_in_nanoseconds_and_in_words() -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.types import Message, Receive, Scope, Send
 
-from necroscope.server.layers import DepartedClients
+from necroscope.server.cancel_on_disconnect import CancelOnDisconnect
 from tests.server.asgi_client import asked, scope_of
 
 
@@ -14,7 +14,7 @@ def test_who_stays_is_answered_and_their_body_arrives() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": body[::-1]})
 
-    assert asyncio.run(asked(DepartedClients(app), body=[b"abc"])).body == b"cba"
+    assert asyncio.run(asked(CancelOnDisconnect(app), body=[b"abc"])).body == b"cba"
 
 
 def test_work_for_who_left_is_cancelled() -> None:
@@ -42,7 +42,7 @@ def test_work_for_who_left_is_cancelled() -> None:
 
     async def leave() -> None:
         async with asyncio.timeout(2):
-            await DepartedClients(app)(scope_of("/", [], "GET"), receive, send)
+            await CancelOnDisconnect(app)(scope_of("/", [], "GET"), receive, send)
 
     asyncio.run(leave())
     assert events == ["begun", "cancelled"]
@@ -53,7 +53,7 @@ def test_errors_come_through() -> None:
         raise ValueError("odd")
 
     try:
-        asyncio.run(asked(DepartedClients(app)))
+        asyncio.run(asked(CancelOnDisconnect(app)))
     except ValueError as error:
         assert str(error) == "odd"
     else:

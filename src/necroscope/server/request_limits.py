@@ -32,7 +32,7 @@ class Refused(Exception):  # noqa: N818 - caught in this file
         self.headers = {**CLOSE, **(headers or {})}
 
 
-class Gate:
+class RequestLimits:
     """Lets through what the server understands; answers HEAD as GET, without the body."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,42 +1,36 @@
-"""The segments of a store by host, listed anew at most once a second."""
+"""The segments of a store by host, listed again at most once a second."""
 
 from __future__ import annotations
 
+import os
+import stat
 import time
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from necroscope import _native
 from necroscope.diagnosis.explained import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.timestamp import iso_utc, parse_compact_utc
 from necroscope.model.visible_text import LINES, visible_text
-from necroscope.server.answers.damaged import Damaged
-from necroscope.server.answers.zombies import Forecast
-from necroscope.server.hidden_paths import without_paths
-from necroscope.server.kept_answers import KeptAnswers
-from necroscope.server.range_and_filters import Range
-from necroscope.server.readable_files import require_files
-from necroscope.server.segment_counts import SegmentCounts
-from necroscope.signals.core_heat import Files
+from necroscope.server.questions.failure import without_paths
+from necroscope.server.questions.lru_cache import LruCache, SegmentCounts, SegmentSeconds
+from necroscope.server.questions.selection import Range
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.store.followed_journals import FollowedJournals
 from necroscope.store.journal import JOURNAL
-from necroscope.store.store import (
-    DESCRIPTION,
-    Damage,
-    Store,
-    StoredSegment,
-    read_segment,
-)
+from necroscope.store.segment_damage import damaged_segment
+from necroscope.store.store import DESCRIPTION, Damage, Store, StoredSegment, read_segment
 from necroscope.store.stored_events import StoredEvent
 
-MOST_BYTES = 64 << 20  # 12 h of 96 cores take 20 MiB
+if TYPE_CHECKING:
+    from necroscope.server.questions.zombies import Forecast
+
 LISTED_SECONDS = 1.0
 SEGMENTS_KEPT = 1500  # two days of one host; some 20 KiB each
 IN_THE_STORE = "look for links and folders in the store that cannot be opened"
@@ -44,6 +38,15 @@ FOLDERS = ("counters", "profile")  # of a segment
 LONGEST_NS = 600 * 10**9  # of a segment whose description is lost
 
 Signature = tuple[tuple[int, int, int], ...]  # inode, size and time of files
+LARGEST_DESCRIPTION_BYTES = 16 << 20  # thousands of times what a recorder writes
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """What could not be read, and what to do about it."""
+
+    what: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,10 @@ class RecordedStore:
         self.root = root
         self._fetched: tuple[Path, ...] = ()  # stores with what came from other hosts
         self.seconds = SegmentSeconds()
-        self.explanations: KeptAnswers[tuple[Explanation | None, list[Damage]]] = KeptAnswers(64)
-        self.queue_cores: KeptAnswers[int | None] = KeptAnswers(4096)  # by event
-        self.forecasts: KeptAnswers[tuple[Forecast | None, str]] = KeptAnswers(8)
-        self.events: KeptAnswers[list[StoredEvent]] = KeptAnswers(SEGMENTS_KEPT)
+        self.explanations: LruCache[tuple[Explanation | None, list[Damage]]] = LruCache(64)
+        self.queue_cores: LruCache[int | None] = LruCache(4096)  # by event
+        self.forecasts: LruCache[tuple[Forecast | None, str]] = LruCache(8)
+        self.events: LruCache[list[StoredEvent]] = LruCache(SEGMENTS_KEPT)
         self.counts = SegmentCounts()
         self.journals = FollowedJournals((CORES, MEMORY_CGROUPS))
         self._remembered: dict[Path, tuple[Signature, StoredSegment]] = {}
@@ -109,9 +112,9 @@ class RecordedStore:
         own = {segment.folder.parent for segment in self.hosts().get(span.host, ())}
         own |= {Store(root).host_folder(span.host) for root in (self.root, *self._fetched)}
         listed = [d for d in self.damaged if own & {d.folder, d.folder.parent} and _may_be_in(d, span)]
-        return self.told([*listed, *more])
+        return self.describe_damage([*listed, *more])
 
-    def told(self, damaged: Sequence[Damage]) -> list[Damaged]:
+    def describe_damage(self, damaged: Sequence[Damage]) -> list[Damaged]:
         """Damage in words, each segment once; where the store lies is nobody's business."""
         first = {damage.folder: damage.error for damage in reversed(damaged)}
         return [
@@ -200,38 +203,41 @@ def _what_there_is(segments: Sequence[StoredSegment]) -> str:
     return f"the first begins at {iso_utc(first_ns)}, the last recording ends at {iso_utc(last_ns)}"
 
 
-class SegmentSeconds:
-    """The seconds that were asked for last, of at most so many bytes."""
+def require_files(folder: Path) -> None:
+    """StoreError where a part of a segment is neither a file nor a folder, or its description is too large.
 
-    def __init__(self, max_bytes: int = MOST_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._kept: OrderedDict[tuple[Path, int], _native.SegmentHeat] = OrderedDict()
-        self._bytes = 0
-        self._lock = Lock()
+    What may not be looked at is left to those who read it: they say why.
+    """
+    for path, mode in _modes(folder):
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise damaged_segment(f"{path}: not a file")
+    with suppress(OSError):
+        if (folder / DESCRIPTION).stat().st_size > LARGEST_DESCRIPTION_BYTES:
+            raise damaged_segment(f"{folder / DESCRIPTION}: too large")
 
-    @property
-    def size_bytes(self) -> int:
-        """How much memory is taken."""
-        return self._bytes
 
-    def of(self, files: Files) -> list[_native.SegmentHeat | OSError]:
-        """The seconds of files, in their order; those not kept are read. A sealed file does not change."""
-        with self._lock:
-            found = {file: self._kept[file] for file in files if file in self._kept}
-            for file in found:
-                self._kept.move_to_end(file)
-        missing = [file for file in files if file not in found]
-        read = dict(zip(missing, _native.seconds_of_files(missing), strict=True))
-        with self._lock:
-            for file, seconds in read.items():
-                if not isinstance(seconds, OSError):
-                    self._keep(file, seconds)
-        return [found[file] if file in found else read[file] for file in files]
+def _modes(folder: Path) -> Iterator[tuple[str, int]]:
+    """Everything in a segment, and in the folders of its counters and samples; links are followed."""
+    for entry in _entries(folder):
+        mode = _mode(entry)
+        yield entry.path, mode
+        if stat.S_ISDIR(mode):
+            yield from ((inner.path, _mode(inner)) for inner in _entries(entry.path))
 
-    def _keep(self, file: tuple[Path, int], seconds: _native.SegmentHeat) -> None:
-        if file not in self._kept:
-            self._bytes += seconds.size_bytes
-        self._kept[file] = seconds
-        while self._bytes > self._max_bytes:
-            _, oldest = self._kept.popitem(last=False)
-            self._bytes -= oldest.size_bytes
+
+def _mode(entry: os.DirEntry[str]) -> int:
+    """What it is. Most systems tell that with the name: no question for each file."""
+    try:
+        if entry.is_file(follow_symlinks=False):
+            return stat.S_IFREG
+        return entry.stat().st_mode
+    except OSError:
+        return stat.S_IFREG
+
+
+def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []

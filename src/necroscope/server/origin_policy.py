@@ -64,7 +64,7 @@ def with_port(name: str, port: int) -> set[str]:
     return {f"{name}:{port}"} | ({name} if port in (80, 443) else set())
 
 
-class Guard:
+class OriginPolicy:
     """Refuses requests of foreign origin, and puts the headers of security on every answer."""
 
     def __init__(self, app: ASGIApp, names: Names) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong, in words that do not say where things lie on this machine.
+"""What is answered where a question has no answer, in words that do not say where things lie on this machine.
 
 Who may look at the page may see recordings, and has no business with the folders they are in. The server's
 own log and the command line name them.
@@ -6,9 +6,11 @@ own log and the command line name them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 HIDDEN = "(a path of the server)"
@@ -16,6 +18,27 @@ HIDDEN = "(a path of the server)"
 _PATH = re.compile(
     r"(?:file://|(?<![\w./~)-])(?<!https:)(?<!http:)(?<!s3:))/(?!api/|/)[^\s:;,'\"`()]*[^\s:;,'\"`().]"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong; the slug is a heading in docs/messages.md."""
+
+    slug: str
+    what: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The body of every answer that is not a success."""
+
+    error: Failure
+
+
+def failed_json(slug: str, what: str, hint: str) -> bytes:
+    """Return the body of an answer that is not a success."""
+    return json.dumps(asdict(Failed(Failure(slug, what, hint)))).encode()
 
 
 def without_paths(text: str, roots: Iterable[Path] = ()) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.errors import NothingRecordedError
-from necroscope.server import recorded_store
-from necroscope.server.range_and_filters import Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.errors import NothingRecordedError, StoreError
+from necroscope.server.questions import recorded_store
+from necroscope.server.questions.recorded_store import LARGEST_DESCRIPTION_BYTES, RecordedStore, require_files
+from necroscope.server.questions.selection import Range
 from necroscope.store.journal import JOURNAL, moment_frame
 from necroscope.store.store import DESCRIPTION, StoredSegment, read_segment
 from tests.stored import HOST, SECOND_NS, UTC_NS, anchor_at, open_segment, sealed_segment, seconds_of
@@ -38,7 +38,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         found.read.append(folder)
         return read_segment(folder, *more)  # type: ignore[arg-type] # as it was called
 
-    monkeypatch.setattr("necroscope.server.recorded_store.time.monotonic", found.monotonic)
+    monkeypatch.setattr("necroscope.server.questions.recorded_store.time.monotonic", found.monotonic)
     monkeypatch.setattr(recorded_store, "read_segment", reading)
     return found
 
@@ -171,3 +171,46 @@ def test_damage_of_what_came_from_elsewhere_names_no_path(tmp_path: Path) -> Non
     store.also_in(fetched)
     (told,) = store.damaged_in(Range(HOST, US, US + 3 * 10**6))
     assert str(tmp_path) not in f"{told.what} {told.hint}"
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Path:
+    for name in (DESCRIPTION, "counters/cores.parquet", "profile/samples.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    return tmp_path
+
+
+def test_files_and_folders_and_links_to_them(segment: Path) -> None:
+    (segment / "perf.data").symlink_to(segment / "counters/cores.parquet")
+    require_files(segment)
+
+
+@pytest.mark.parametrize(
+    "name", [DESCRIPTION, "counters/cores.parquet", "profile/samples.parquet", "perf.data"]
+)
+def test_a_pipe(segment: Path, name: str) -> None:
+    (segment / name).unlink(missing_ok=True)
+    os.mkfifo(segment / name)
+    with pytest.raises(StoreError, match=f"{name}: not a file"):
+        require_files(segment)
+
+
+def test_a_link_to_a_device_without_end(segment: Path) -> None:
+    (segment / DESCRIPTION).unlink()
+    (segment / DESCRIPTION).symlink_to("/dev/zero")
+    with pytest.raises(StoreError, match="not a file"):
+        require_files(segment)
+
+
+def test_a_description_that_would_fill_the_memory(segment: Path) -> None:
+    os.truncate(segment / DESCRIPTION, LARGEST_DESCRIPTION_BYTES + 1)
+    with pytest.raises(StoreError, match="too large"):
+        require_files(segment)
+
+
+def test_what_cannot_be_looked_at_is_left_to_those_who_read_it(segment: Path) -> None:
+    (segment / "gone").symlink_to("nowhere")
+    (segment / "loop").symlink_to("loop")
+    require_files(segment)
+    require_files(segment / "not-there")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from necroscope.server import gate
+from necroscope.server import request_limits
 from tests.server.asgi_client import HOST, TOKEN, app_with, ask
 
 LENGTH = ("Content-Length", "5")
@@ -72,7 +72,7 @@ def test_a_large_body_is_refused_before_it_comes(length: str) -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(request_limits, "BODY_SECONDS", 0.05)
     told = ask(app_with(token=TOKEN), "/api/session", [HOST, LENGTH], "POST", [])
     assert (told.status, told.header("connection")) == (408, "close")
 

@@ -5,17 +5,77 @@ from unittest.mock import Mock
 
 import pytest
 
+from necroscope import _native
 from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of
-from necroscope.server import segment_counts
+from necroscope.server.questions import lru_cache
+from necroscope.server.questions.lru_cache import LruCache, SegmentCounts, SegmentSeconds, telling_places
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.zombies import ask_zombies
-from necroscope.server.recorded_store import RecordedStore
-from necroscope.server.segment_counts import SegmentCounts, telling_places
+from necroscope.signals.core_states import cores_file
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.store.store import StoredSegment
 from tests.server.questions.recorded_incident import seconds
-from tests.stored import moment_of, open_segment, sealed_segment
+from tests.stored import moment_of, open_segment, sealed_segment, seconds_of
 
 SPIKE = 9_000
+
+
+def test_an_answer_is_made_once_and_the_oldest_goes_first() -> None:
+    made: list[int] = []
+
+    def ask(kept: LruCache[int], number: int) -> int:
+        return kept.get(number, lambda: made.append(number) or number)  # type: ignore[func-returns-value]
+
+    kept: LruCache[int] = LruCache(2)
+    assert [ask(kept, number) for number in (1, 2, 1, 3, 1, 2)] == [1, 2, 1, 3, 1, 2]
+    assert made == [1, 2, 3, 2]
+
+
+def test_an_error_is_not_kept() -> None:
+    kept: LruCache[int] = LruCache(2)
+    with pytest.raises(ZeroDivisionError):
+        kept.get("a", lambda: 1 // 0)
+    assert kept.get("a", lambda: 5) == 5
+
+
+def files_of(root: Path, count: int) -> list[tuple[Path, int]]:
+    segments = [sealed_segment(root, seconds_of(["system"] * 3), host=f"n{n}") for n in range(count)]
+    return [(cores_file(segment) or Path(), segment.offset_ns) for segment in segments]
+
+
+def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, kept = files_of(tmp_path, 2), SegmentSeconds()
+    first = kept.of(files)
+    asked = Mock(return_value=[])
+    monkeypatch.setattr(_native, "seconds_of_files", asked)
+    assert kept.of(files[::-1]) == first[::-1]
+    asked.assert_called_once_with([])
+
+
+def test_the_memory_is_bounded_and_what_was_asked_for_last_stays(tmp_path: Path) -> None:
+    files = files_of(tmp_path, 4)
+    one = SegmentSeconds()
+    one.of(files[:1])
+    kept = SegmentSeconds(max_bytes=2 * one.size_bytes)
+    for file in (files[0], files[1], files[0], files[2]):
+        kept.of([file])
+    assert kept.size_bytes == 2 * one.size_bytes
+    assert list(kept._kept) == [files[0], files[2]]
+
+
+def test_more_than_is_kept_comes_back_all_the_same(tmp_path: Path) -> None:
+    files, kept = files_of(tmp_path, 3), SegmentSeconds(max_bytes=1)
+    assert all(isinstance(seconds, _native.SegmentHeat) for seconds in kept.of(files))
+    assert kept.size_bytes == 0
+
+
+def test_a_file_that_cannot_be_read_is_not_kept(tmp_path: Path) -> None:
+    (file,) = files_of(tmp_path, 1)
+    kept, elsewhere = SegmentSeconds(), file[0].with_suffix(".away")
+    file[0].rename(elsewhere)
+    assert isinstance(kept.of([file])[0], OSError)
+    elsewhere.rename(file[0])
+    assert isinstance(kept.of([file])[0], _native.SegmentHeat)
 
 
 def counted(dying: int) -> MemoryCgroups:
@@ -47,7 +107,7 @@ def test_a_sealed_segment_is_read_once_and_an_open_one_each_time(
 ) -> None:
     sealed, growing = segment_from(tmp_path, 0), segment_from(tmp_path, 10, is_open=True)
     read = Mock(wraps=counts_of)
-    monkeypatch.setattr(segment_counts, "counts_of", read)
+    monkeypatch.setattr(lru_cache, "counts_of", read)
     kept = SegmentCounts()
     for ask in (kept.whole, kept.telling):
         assert ask(sealed) == ask(sealed)

@@ -14,10 +14,16 @@ from necroscope.profiles.pruned_tree import pruned
 from necroscope.profiles.spare import spare
 from necroscope.profiles.tree_bytes import TreeBytes, tree_bytes
 from necroscope.profiles.window import SHORTEST_SECONDS, Selection, Window, window
-from necroscope.server.asked_samples import LONGEST_SECONDS, asked_selection, require_some
-from necroscope.server.hidden_paths import without_paths
-from necroscope.server.range_and_filters import Filters, Range, Tree
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.failure import without_paths
+from necroscope.server.questions.recorded_store import RecordedStore
+from necroscope.server.questions.selection import (
+    LONGEST_SECONDS,
+    Filters,
+    Range,
+    Tree,
+    asked_selection,
+    require_some,
+)
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.store import Damage, StoredSegment
 
