@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from necroscope.cli.answer import Answer
-from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose
 from necroscope.diagnosis.comparison.flame_title import describe
@@ -45,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         "idle": found.idle,
         "unknown": found.unknown,
         "lost": found.lost,
-        "damaged": tell_damaged(damaged),
+        "damaged": note_damaged(damaged),
     }
     title = describe(selection, segments[-1].host)
     return Answer(0, body, lambda screen: _text(screen, heatmap, title, found.notes))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.cli.reports.blocks import (
+from necroscope.cli.report.blocks import (
     Block,
     Bullets,
     Code,
@@ -15,10 +15,10 @@ from necroscope.cli.reports.blocks import (
     Section,
     Table,
 )
-from necroscope.cli.reports.html import to_html
+from necroscope.cli.report.html import to_html
 from necroscope.profiles.export.svg import encode_svg
 from necroscope.profiles.export.title import Title
-from tests.cli.reports.html_pages import Page
+from tests.cli.report.html_pages import Page
 from tests.profiles.export.flames import ONE
 from tests.profiles.export.other_tools import chromium_dom
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from necroscope.cli.reports.blocks import Block, Paragraph, Section, Table
-from necroscope.cli.reports.incident import Incident
+from necroscope.cli.report.blocks import Block, Paragraph, Section, Table
+from necroscope.cli.report.incident import Incident
 from necroscope.diagnosis.zombies.ledger_shares import UNKNOWN, LedgerShare, shares_by
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
 from necroscope.diagnosis.zombies.trend import trend_of

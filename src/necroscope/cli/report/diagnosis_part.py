@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from necroscope.cli.reports.blocks import Block, Bullets, Heading, Paragraph, Section, Table
-from necroscope.cli.reports.incident import Incident
+from necroscope.cli.report.blocks import Block, Bullets, Heading, Paragraph, Section, Table
+from necroscope.cli.report.incident import Incident
 from necroscope.findings.unit_held_back import sentence
 from necroscope.model.culprit import Suspect
 from necroscope.model.diagnosis import Diagnosis, Link

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from necroscope.cli.reports.blocks import Block, Code, Paragraph, Section, Table
-from necroscope.cli.reports.incident import Incident
+from necroscope.cli.report.blocks import Block, Code, Paragraph, Section, Table
+from necroscope.cli.report.incident import Incident
 from necroscope.cli.selecting import whole_seconds
 from necroscope.model.event import FREQUENT_KINDS
 from necroscope.model.fix import Fix, StepState

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from necroscope.cli.comparison_text import numbers_text, ratio_text, why_text
-from necroscope.cli.reports.blocks import Block, Bullets, Code, Heading, Paragraph, Section, Table
-from necroscope.cli.reports.incident import Incident
-from necroscope.cli.reports.verified import Judged, windows_text
+from necroscope.cli.report.blocks import Block, Bullets, Code, Heading, Paragraph, Section, Table
+from necroscope.cli.report.incident import Incident
+from necroscope.cli.report.verified import Judged, windows_text
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix, FixState, Progress
 from necroscope.model.plan import ByHand, Step

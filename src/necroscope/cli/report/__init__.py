@@ -10,32 +10,31 @@ Without -o it is printed as Markdown. The file is whole by itself: it refers to 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.arguments import add_store
-from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.finding_text import suspect_text
 from necroscope.cli.output_file import add_output, refuse_existing, write_output
-from necroscope.cli.reports.blocks import Block, Figure, Report
-from necroscope.cli.reports.diagnosis_part import diagnosis_part
-from necroscope.cli.reports.fixes_part import changes_part, follow_ups_part, verdict_part
-from necroscope.cli.reports.flames_part import flames_part
-from necroscope.cli.reports.html import to_html
-from necroscope.cli.reports.incident import Incident, gather
-from necroscope.cli.reports.markdown import to_markdown
-from necroscope.cli.reports.redacted import redacted
-from necroscope.cli.reports.summary import summary_part, verdict_of
-from necroscope.cli.reports.timeline_part import timeline_part
-from necroscope.cli.reports.verified import verify_fixes
-from necroscope.cli.reports.zombies_part import zombies_part
+from necroscope.cli.report.blocks import Block, Figure, Paragraph, Report, Section, Table, redacted
+from necroscope.cli.report.diagnosis_part import diagnosis_part
+from necroscope.cli.report.fixes_part import changes_part, follow_ups_part, verdict_part
+from necroscope.cli.report.flames_part import flames_part
+from necroscope.cli.report.html import to_html
+from necroscope.cli.report.incident import Incident, gather
+from necroscope.cli.report.markdown import to_markdown
+from necroscope.cli.report.timeline_part import timeline_part
+from necroscope.cli.report.verified import Judged, verify_fixes, windows_text
+from necroscope.cli.report.zombies_part import zombies_part
 from necroscope.cli.screen import WIDEST, Screen
 from necroscope.cli.selecting import add_range
 from necroscope.cli.times import event_name
 from necroscope.errors import UsageError
 from necroscope.model.timestamp import iso_utc
+from necroscope.model.verdict import Verification
 
 FORMATS: dict[str, Callable[[Report], str]] = {
     ".md": lambda report: to_markdown(report, Screen(width=WIDEST)),
@@ -59,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     refuse_existing(arguments)
     incident = gather(arguments)
     report = redacted(_report(incident))
-    body = {**_document(report), "damaged": tell_damaged(incident.damaged)}
+    body = {**_document(report), "damaged": note_damaged(incident.damaged)}
     if not encode:
         return Answer(0, body, lambda screen: to_markdown(report, screen).rstrip("\n"))
     write_output(arguments.output, encode(report).encode(), force=arguments.force)
@@ -102,14 +101,7 @@ def _document(report: Report) -> dict[str, Any]:
         {"id": one.id, "title": one.title, "blocks": [_block_document(block) for block in one.blocks]}
         for one in report.sections
     ]
-    return {
-        "title": report.title,
-        "host": report.host,
-        "begin": report.begin,
-        "end": report.end,
-        "verdict": report.verdict,
-        "sections": sections,
-    }
+    return {**asdict(report), "sections": sections}
 
 
 def _block_document(block: Block) -> dict[str, Any]:
@@ -117,3 +109,44 @@ def _block_document(block: Block) -> dict[str, Any]:
     if isinstance(block, Figure):
         del document["svg"]  # its text says the same
     return document
+
+
+def verdict_of(incident: Incident) -> str:
+    """The diagnosis in one sentence; else what there was to diagnose, or that there was nothing."""
+    if incident.diagnosis:
+        return incident.diagnosis.verdict
+    if incident.symptom:
+        return f"{incident.symptom.event.text}; of the time around it no counters were recorded"
+    return "nothing to explain: no NIC reset, no core in the kernel for seconds, no leak"
+
+
+def summary_part(incident: Incident, judged: dict[str, Judged]) -> Section:
+    """Where, when, who, and whether what was done helped."""
+    return Section(
+        "summary",
+        "Summary",
+        (Paragraph(verdict_of(incident)), Table(("", ""), tuple(_facts(incident, judged)))),
+    )
+
+
+def _facts(incident: Incident, judged: dict[str, Judged]) -> Iterator[tuple[str, str]]:
+    chosen = incident.chosen
+    yield "host", chosen.host
+    labels = chosen.segments[-1].description.host
+    where = ", ".join(filter(None, (labels.instance_type, labels.zone, labels.machine_image)))
+    yield from ((name, text) for name, text in (("kernel", labels.kernel), ("machine", where)) if text)
+    yield "range", f"{iso_utc(chosen.time.begin_ns)} to {iso_utc(chosen.time.end_ns)}"
+    if incident.symptom:
+        yield "symptom", f"{incident.symptom.id}, {iso_utc(incident.symptom.utc_ns)}"
+    if incident.diagnosis and incident.diagnosis.culprit:
+        yield "culprit", suspect_text(incident.diagnosis.culprit)
+    for fix in incident.fixes:
+        one = judged.get(fix.id)
+        yield "fix", f"{fix.id}, {fix.state.value}{f'; {_verdict(one.first, one.source)}' if one else ''}"
+        if one and one.changed:
+            yield "judged anew", _verdict(one.changed, "all that is recorded by now")
+
+
+def _verdict(verification: Verification, source: str) -> str:
+    said = f"{verification.verdict.value}: {verification.summary}"
+    return f"{said} ({source}; {windows_text(verification)})"

@@ -9,7 +9,7 @@ from html import escape as escape_html
 from importlib.resources import files
 
 from necroscope import __version__
-from necroscope.cli.reports.blocks import (
+from necroscope.cli.report.blocks import (
     Block,
     Bullets,
     Code,
@@ -89,4 +89,4 @@ def _inline(svg: str) -> str:
 
 @cache
 def _style() -> str:
-    return files("necroscope.cli.reports").joinpath("report.css").read_text()
+    return files("necroscope.cli.report").joinpath("report.css").read_text()

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from necroscope.cli.reports.blocks import (
+from necroscope.cli.report.blocks import (
     Block,
     Bullets,
     Code,

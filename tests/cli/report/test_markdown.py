@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from necroscope.cli.reports.blocks import Block, Bullets, Code, Figure, Paragraph, Report, Section, Table
-from necroscope.cli.reports.markdown import escape, to_markdown
+from necroscope.cli.report.blocks import Block, Bullets, Code, Figure, Paragraph, Report, Section, Table
+from necroscope.cli.report.markdown import escape, to_markdown
 from necroscope.cli.screen import Screen
 
 LONG = "a cause that takes more than one line of a narrow terminal to be told in full, with its numbers"

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from necroscope.cli.flame import tree_lines
-from necroscope.cli.reports.blocks import Block, Figure, Paragraph, Section
-from necroscope.cli.reports.incident import Incident
-from necroscope.cli.reports.redacted import redacted_flame
+from necroscope.cli.report.blocks import Block, Figure, Paragraph, Section, redacted_flame
+from necroscope.cli.report.incident import Incident
 from necroscope.cli.selecting import around_event
 from necroscope.diagnosis.comparison.baseline import Baseline, quiet_baseline
 from necroscope.diagnosis.comparison.flame_title import describe, flame_title

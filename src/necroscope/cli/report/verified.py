@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from necroscope.cli.reports.incident import Incident
+from necroscope.cli.report.incident import Incident
 from necroscope.errors import NecroscopeError
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from necroscope.cli.screen import Screen
-from necroscope.cli.zombies_document import zombies_document
-from necroscope.cli.zombies_named import NamedZombies, named_zombies
-from necroscope.cli.zombies_text import zombies_text
+from necroscope.cli.zombies import zombies_document
+from necroscope.cli.zombies_text import NamedZombies, named_zombies, zombies_text
 from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.zombie_report import Seen, ZombieReport, zombie_report
 from necroscope.model.labels import Labels

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.cli.diagnose import MOST, diagnose_all, set_range_around, wanted_symptoms
 from necroscope.cli.events import read_events_of
-from necroscope.cli.reports.main_diagnosis import best_first, each_subject_first
 from necroscope.cli.selecting import Chosen, choose_range
 from necroscope.cli.times import Moment
 from necroscope.diagnosis.explained import EXPLAINED
 from necroscope.errors import NecroscopeError, UsageError
 from necroscope.model.diagnosis import Diagnosis
+from necroscope.model.event import Event
 from necroscope.model.fix import Fix
 from necroscope.remedies.apply.fixes import find_fix, read_fixes
 from necroscope.signals.thresholds import Thresholds, load_thresholds
@@ -21,6 +22,8 @@ from necroscope.store.store import Damage
 from necroscope.store.stored_events import StoredEvent
 
 AROUND_NS = 600 * 10**9
+UNEXPLAINED = "unexplained"
+LEAKED = "cgroups leaked by "  # how the evidence begins that tells the size of a leak
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +107,49 @@ def _known_fixes(store: Path) -> tuple[tuple[Fix, ...], str]:
 
 def _is_in(fix: Fix, chosen: Chosen) -> bool:
     return chosen.time.contains(fix.begun_ns)
+
+
+def each_subject_first(symptoms: Sequence[StoredEvent]) -> list[StoredEvent]:
+    """The newest of every unit, device or core, those with most symptoms first; then all others.
+
+    Of many only some are diagnosed: what came last must not hide the rest.
+    """
+    of_subject: dict[tuple[str, int | None], list[StoredEvent]] = {}
+    for one in symptoms:  # the newest comes first
+        of_subject.setdefault(_subject(one.event), []).append(one)
+    first = [some[0] for some in sorted(of_subject.values(), key=len, reverse=True)]
+    return [*first, *(one for one in symptoms if one not in first)]
+
+
+def best_first(
+    diagnoses: Iterable[Diagnosis], symptoms: Sequence[StoredEvent], fixes: Sequence[Fix]
+) -> list[Diagnosis]:
+    """Those that are explained, of them what was treated, of them the largest, of them the newest."""
+    events = {one.id: one for one in symptoms}
+    treated = {each.subject for fix in fixes for each in fix.plan.treatments if each.subject}
+
+    def rank(diagnosis: Diagnosis) -> tuple[int, bool, float, int]:
+        stored = events[diagnosis.symptom]
+        subjects = {each.subject for each in diagnosis.treatments} | {stored.event.unit}
+        size = _size(stored.event, diagnosis)
+        return _explained(diagnosis), bool(subjects & treated), size, stored.utc_ns
+
+    return sorted(diagnoses, key=rank, reverse=True)
+
+
+def _subject(event: Event) -> tuple[str, int | None]:
+    return event.device or event.unit or event.process, event.core
+
+
+def _explained(diagnosis: Diagnosis) -> int:
+    """2: by a chain, 1: by a conclusion alone, 0: not at all."""
+    return 2 if diagnosis.chain else int(diagnosis.conclusion != UNEXPLAINED)
+
+
+def _size(event: Event, diagnosis: Diagnosis) -> float:
+    """Seconds of a stall, cgroups of a leak; 0 where it is not known. All symptoms are of like kinds."""
+    evidence = (one for link in diagnosis.chain for one in link.evidence)
+    leaked = [float(one.value) for one in evidence if one.name.startswith(LEAKED)]
+    if event.kind == "cgroup-leak" and leaked:
+        return max(leaked)
+    return event.stall_seconds or event.seconds or 0.0
