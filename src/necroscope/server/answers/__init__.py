@@ -1,1 +1,0 @@
-"""What the server answers about a fleet. Times are microseconds in UTC."""
