@@ -40,7 +40,7 @@ from necroscope.agent.writer import Writer
 from necroscope.model.labels import Labels
 from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, iso_utc
-from necroscope.profiles.heatmap import subsecond
+from necroscope.profiles.scope import scope
 from necroscope.profiles.window import Selection, flame, window
 from necroscope.signals.core_states import core_states
 from necroscope.signals.thresholds import load_thresholds
@@ -199,7 +199,7 @@ def _timeline(segments: Sequence[StoredSegment]) -> object:
 
 WORKS: Mapping[str, Callable[[Sequence[StoredSegment]], object]] = {
     "list": lambda segments: segments,
-    "heatmap": lambda segments: subsecond(segments, HOUR, 50),
+    "heatmap": lambda segments: scope(segments, HOUR, 50),
     "flame": lambda segments: flame(window(segments, FIVE)),
     "flame-core": lambda segments: flame(window(segments, replace(FIVE, cpus=(STUCK_CORE,)))),
     "timeline": _timeline,

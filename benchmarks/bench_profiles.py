@@ -20,8 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.timing import best_of, report
-from necroscope.profiles.heatmap import subsecond
 from necroscope.profiles.import_ import import_file
+from necroscope.profiles.scope import scope
 from necroscope.profiles.window import Selection, flame, window
 from necroscope.store.store import Store, StoredSegment
 
@@ -82,7 +82,7 @@ def measure(capture: Path, folder: Path) -> None:
     print(f"sealed size: {size / 1e6:.2f} MB; limit: 1/15 of perf.data; ratio {ratio / SIZE_TARGET:.2f}")
     segments = [segment]
     whole = Selection(segment.begin_ns, segment.end_ns + 1)
-    report("heatmap of the segment", best_of(lambda: subsecond(segments, whole)), "limit", 0.020)
+    report("heatmap of the segment", best_of(lambda: scope(segments, whole)), "limit", 0.020)
     middle = (segment.begin_ns + segment.end_ns) // 2
     five = Selection(middle, middle + 5 * 10**9)
     begin = (middle - segment.offset_ns) / 1e9

@@ -26,15 +26,14 @@ from benchmarks.crowded_samples import crowd
 from benchmarks.generate_days import HOST, Plan, generate, plan_of
 from benchmarks.timing import report, report_amount
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.answers.events import RecordedEvent
 from necroscope.server.one_file.range_page import range_page
 from necroscope.server.questions.cores import ask_cores
 from necroscope.server.questions.culprit import ask_culprit
-from necroscope.server.questions.events import ask_events
+from necroscope.server.questions.events import RecordedEvent, ask_events
 from necroscope.server.questions.flame import ask_flame
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.scope import ask_scope
-from necroscope.server.range_and_filters import Filters, Range, Tree
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.selection import Filters, Range, Tree
 from necroscope.store.store import Store
 
 COLUMNS = 1280

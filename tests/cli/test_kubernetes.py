@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.cli.kubernetes_text import conditions_text, reported_text
+from necroscope.cli.kubernetes import conditions_text, reported_text
 from necroscope.cli.main import main
 from necroscope.cli.screen import Screen
 from necroscope.errors import NotReportedError

@@ -17,7 +17,7 @@ from necroscope.remedies.apply.fixes_folder import fixes_folder, make_fixes_fold
 from necroscope.remedies.apply.journal import Entry, Happening
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from tests.cli.conftest import Document, Run
-from tests.cli.reports.html_pages import Page
+from tests.cli.report.html_pages import Page
 from tests.cli.test_diagnose import RESET, RESET_ID, moments
 from tests.diagnosis.scenes import ledger
 from tests.remedies.on_record import applied_fix, plan_of, put_on_record

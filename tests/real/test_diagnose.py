@@ -16,7 +16,7 @@ from lab.running.outcome_text import outcome_text
 from lab.running.run import run
 from lab.running.scenario import all_scenarios
 from lab.running.stage import Stage
-from tests.cli.reports.html_pages import Page
+from tests.cli.report.html_pages import Page
 from tests.real.recorders import ask
 
 SCENARIO = all_scenarios()["starved-core"]

@@ -38,7 +38,7 @@ from necroscope.remedies.plan.steps import (
     unlink_step,
 )
 from necroscope.remedies.purge_zombies import _tell
-from necroscope.server.questions.diagnosis_rows import told_plan
+from necroscope.server.questions.explained import plan_steps
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.hierarchies import Hierarchy
 from necroscope.sources.host import Host
@@ -148,7 +148,7 @@ def test_the_plan_of_a_diagnosis_as_the_page_has_it(name: str, tmp_path: Path) -
         units=units(*range(100, 100 + 5 * MOMENTS, 5), name=service),
     )
     found = diagnose(scene, NIC_LINE)
-    commands = [step.command for step in told_plan(found) if step.command]
+    commands = [step.command for step in plan_steps(found) if step.command]
     assert any("disable-unit" in command for command in commands)
     for command in commands:
         check_command(command, tmp_path / "cwd", service if "disable-unit" in command else "")
@@ -177,7 +177,7 @@ def test_a_function_cannot_offer_a_command() -> None:
     observed = Mock(accused=Mock(culprit=replace(KUBELET, function=function)))
     (advice,) = root_advice(observed, ())
     found = replace(EMPTY, advice=(advice,))
-    assert function in advice.text and [step.command for step in told_plan(found)] == [""]
+    assert function in advice.text and [step.command for step in plan_steps(found)] == [""]
 
 
 @pytest.mark.parametrize("name", ["-x.service", "--now.service"])

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from necroscope.cli.reports.blocks import Block, Bullets, Figure, Heading, Paragraph, Report, Section, Table
-from necroscope.cli.reports.markdown import to_markdown
+from necroscope.cli.report.blocks import Block, Bullets, Figure, Heading, Paragraph, Report, Section, Table
+from necroscope.cli.report.markdown import to_markdown
 from necroscope.cli.screen import Screen
 
 WIDTH = 60

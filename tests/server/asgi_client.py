@@ -13,9 +13,9 @@ from urllib.parse import unquote
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Scope
 
-from necroscope.server.guard import names_of
-from necroscope.server.layers import Settings, layered
+from necroscope.server.app import Settings, layered
 from necroscope.server.openapi import new_app
+from necroscope.server.origin_policy import names_of
 
 HOST = ("Host", "127.0.0.1:8420")
 TOKEN = "a-token-of-more-than-24-characters"

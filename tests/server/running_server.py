@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fastapi import FastAPI, Response
 
 from necroscope.server.connection_limits import Connections
-from necroscope.server.guard import names_of
-from necroscope.server.listening import Door, open_listener
+from necroscope.server.listening import ListenConfig, open_listener
 from necroscope.server.openapi import new_app
+from necroscope.server.origin_policy import names_of
 from necroscope.server.serving import serve
 from tests.server.asgi_client import app_with
 
@@ -77,7 +77,7 @@ def running(
     *, most: int = 200, tls: ssl.SSLContext | None = None, token: str = "", routes: FastAPI | None = None
 ) -> Iterator[Running]:
     stops: list[Callable[[], None]] = []
-    with open_listener(Door("127.0.0.1", 0), Connections(most)) as listener:
+    with open_listener(ListenConfig("127.0.0.1", 0), Connections(most)) as listener:
         port = listener.getsockname()[1]
         names = names_of(port, [], loopback=True, is_behind_proxy=False)
         app = app_with(routes or large_routes(), names=names, token=token)

@@ -11,7 +11,7 @@ import pytest
 
 from necroscope.server import connection_limits
 from necroscope.server.connection_limits import Connections, most_connections
-from necroscope.server.listening import Door, tls_of
+from necroscope.server.listening import ListenConfig, tls_of
 from tests.server.running_server import LARGE_BYTES, Running, read_all, running, status_of, until
 from tests.server.test_listening import made_certificate
 
@@ -87,7 +87,7 @@ def test_the_first_of_many_who_read_a_byte_now_and_then_are_cut(
     """Any byte is progress; what is kept for them together is bounded."""
     monkeypatch.setattr(connection_limits, "MAX_UNSENT_BYTES", 2 * LARGE_BYTES)
     certificate, key = made_certificate(tmp_path)
-    tls = tls_of(Door("127.0.0.1", 0, True, certificate, key)) if with_tls else None
+    tls = tls_of(ListenConfig("127.0.0.1", 0, True, certificate, key)) if with_tls else None
     with running(tls=tls) as server, ExitStack() as stack:
         slow = [
             stack.enter_context(
@@ -113,7 +113,7 @@ def test_there_is_a_most_and_who_asks_at_once_is_heard() -> None:
 
 def test_before_the_handshake_is_done_it_counts_and_is_cut(tmp_path: Path) -> None:
     certificate, key = made_certificate(tmp_path)
-    with running(most=5, tls=tls_of(Door("127.0.0.1", 0, True, certificate, key))) as server:
+    with running(most=5, tls=tls_of(ListenConfig("127.0.0.1", 0, True, certificate, key))) as server:
         silent = [server.connect() for _ in range(3)]
         until(lambda: len(server.connections) == 3)
         assert all(seconds_until_cut(connection) < 3 for connection in silent)
@@ -123,7 +123,7 @@ def test_before_the_handshake_is_done_it_counts_and_is_cut(tmp_path: Path) -> No
 
 def test_behind_tls_who_does_not_read_is_cut(tmp_path: Path) -> None:
     certificate, key = made_certificate(tmp_path)
-    tls = tls_of(Door("127.0.0.1", 0, True, certificate, key))
+    tls = tls_of(ListenConfig("127.0.0.1", 0, True, certificate, key))
     with running(tls=tls) as server, encrypted(server, certificate) as lazy:
         lazy.sendall(server.request("/api/large"))
         time.sleep(1.5)

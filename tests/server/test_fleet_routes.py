@@ -8,9 +8,8 @@ from starlette.types import ASGIApp
 
 from necroscope.errors import PlaceError
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.server.app import build_app
-from necroscope.server.guard import names_of
-from necroscope.server.layers import Settings
+from necroscope.server.app import Settings, build_app
+from necroscope.server.origin_policy import names_of
 from tests.server.asgi_client import ask
 from tests.server.questions.fleet.known_fleet import SPAN, reset, write_known
 

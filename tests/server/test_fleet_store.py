@@ -11,7 +11,7 @@ from necroscope.fleet.place.folder import FolderPlace
 from necroscope.server import fleet_store
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.fleet import ask_fleet
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import RecordedStore
 from tests.server.questions.fleet.known_fleet import SPAN, known_fleet, reset, write_known
 
 
@@ -60,7 +60,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 def test_a_server_without_a_fleet_does_not_load_its_packages() -> None:
     code = (
         "import sys, pathlib; from necroscope.server.app import build_app; "
-        "from necroscope.server.layers import Settings; from necroscope.server.guard import names_of; "
+        "from necroscope.server.app import Settings; from necroscope.server.origin_policy import names_of; "
         "import necroscope.server.fleet_routes; "
         "names = names_of(1, [], loopback=True, is_behind_proxy=False); "
         "build_app(Settings(pathlib.Path('/nonexistent'), names)); "

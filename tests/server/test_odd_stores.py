@@ -14,9 +14,8 @@ from urllib.parse import quote
 import pytest
 from starlette.types import ASGIApp
 
-from necroscope.server.app import build_app
-from necroscope.server.guard import names_of
-from necroscope.server.layers import Settings
+from necroscope.server.app import Settings, build_app
+from necroscope.server.origin_policy import names_of
 from necroscope.store.journal import JOURNAL
 from necroscope.store.store import DESCRIPTION
 from tests.server.asgi_client import Told, asked

@@ -8,13 +8,13 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope import _native
-from necroscope.server import read_ahead, segment_counts
-from necroscope.server.questions import diagnosis
+from necroscope.server import read_ahead
+from necroscope.server.questions import diagnosis, lru_cache
 from necroscope.server.questions.cores import ask_cores
 from necroscope.server.questions.diagnosis import ask_diagnosis
 from necroscope.server.questions.events import ask_events
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.read_ahead import begin_reading
-from necroscope.server.recorded_store import RecordedStore
 from necroscope.server.work import Work
 from necroscope.store import stored_events
 from tests.server.questions.recorded_incident import recorded_incident, seconds
@@ -35,7 +35,7 @@ def test_the_first_questions_read_no_file(tmp_path: Path, monkeypatch: pytest.Mo
     heat = Mock(return_value=[])
     monkeypatch.setattr(_native, "seconds_of_files", heat)
     monkeypatch.setattr(stored_events, "_read_sealed", lambda _: pytest.fail("events were read again"))
-    monkeypatch.setattr(segment_counts, "counts_of", lambda _: pytest.fail("counts were read again"))
+    monkeypatch.setattr(lru_cache, "counts_of", lambda _: pytest.fail("counts were read again"))
     monkeypatch.setattr(diagnosis, "explain", lambda *_: pytest.fail("it was explained again"))
     assert ask_cores(store, seconds(0, 41), 100).cores
     heat.assert_called_once_with([])

@@ -10,11 +10,10 @@ from urllib.parse import quote
 import pytest
 from starlette.types import ASGIApp
 
-from necroscope.server.answers.damaged import Damaged
-from necroscope.server.answers.hosts import Hosts
-from necroscope.server.guard import names_of
 from necroscope.server.openapi import document_of, new_app
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.origin_policy import names_of
+from necroscope.server.questions.hosts import Hosts
+from necroscope.server.questions.recorded_store import Damaged, RecordedStore
 from necroscope.server.routes import add_routes, encoded
 from necroscope.server.work import Work
 from tests.server.asgi_client import Told, ask, asked
@@ -39,7 +38,7 @@ RANGE = f"host=node-17&begin_us={BEGIN_US}&end_us={BEGIN_US + 40_000_000}"
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> ASGIApp:
     """The routes with their layers, over a store of known content."""
-    from necroscope.server.layers import Settings, layered
+    from necroscope.server.app import Settings, layered
 
     root = recorded_incident(tmp_path_factory.mktemp("routes"))
     routes = new_app()

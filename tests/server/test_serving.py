@@ -84,12 +84,12 @@ STUCK = """
 import time
 from necroscope.agent.stop_signals import signals
 from necroscope.server.connection_limits import Connections
-from necroscope.server.listening import Door, open_listener
+from necroscope.server.listening import ListenConfig, open_listener
 from necroscope.server.openapi import new_app
 from necroscope.server.serving import serve
 from necroscope.server.work import Work
 from tests.server.asgi_client import app_with
-from necroscope.server.guard import names_of
+from necroscope.server.origin_policy import names_of
 
 routes, work = new_app(), Work()
 
@@ -97,7 +97,7 @@ routes, work = new_app(), Work()
 async def stuck() -> None:
     await work.ask(lambda: time.sleep(1000))
 
-with signals() as asked, open_listener(Door("127.0.0.1", 0), Connections()) as listener:
+with signals() as asked, open_listener(ListenConfig("127.0.0.1", 0), Connections()) as listener:
     port = listener.getsockname()[1]
     print(port, flush=True)
     names = names_of(port, [], loopback=True, is_behind_proxy=False)

@@ -14,7 +14,7 @@ from necroscope.fleet.place.folder import FolderPlace
 from necroscope.model.fleet.job import Job
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import RecordedStore
 from tests.server.questions.sampled_store import sampled_store
 from tests.server.served import PROGRAM
 from tests.stored import HOST, UTC_NS

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
-from necroscope.cli.screen import Screen
+from necroscope.cli.screen import Screen, note
+from necroscope.model.advice import Advice
 from necroscope.model.visible_text import escaped_json
+
+if TYPE_CHECKING:
+    from necroscope.store.store import Damage
 
 SCHEMA = 1
 
@@ -28,4 +33,24 @@ def envelope(verb: str, ok: bool, body: Mapping[str, Any]) -> str:
 
     `ok` says that the verb could do its work; findings are a result, not a failure.
     """
-    return escaped_json(json.dumps({"schema": SCHEMA, "verb": verb, "ok": ok, **body}))
+    return escaped_json(json.dumps({"schema": SCHEMA, "verb": verb, "ok": ok, **body}, default=_plain))
+
+
+def _plain(noun: object) -> Any:
+    """A noun of the model as JSON has it: its fields by their names; advice is a sentence."""
+    if isinstance(noun, Advice):
+        return str(noun)
+    if isinstance(noun, Enum):
+        return noun.value
+    if is_dataclass(noun):
+        return {field.name: getattr(noun, field.name) for field in fields(noun)}
+    raise TypeError(f"{type(noun).__name__} cannot be written as JSON")
+
+
+def note_damaged(damaged: Sequence[Damage]) -> list[dict[str, str]]:
+    """Print a note for each segment that could not be read, and return the same for machines."""
+    first = {damage.folder: damage for damage in reversed(damaged)}
+    rows = [{"folder": str(folder), "what": first[folder].error.what} for folder in sorted(first)]
+    for row in rows:
+        note(f"left out: {row['what']}")
+    return rows

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer
-from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_moment, around_event, choose, choose_range
 from necroscope.cli.times import EventName
@@ -62,13 +61,13 @@ def run(arguments: argparse.Namespace) -> Answer:
     case = _around(arguments) if arguments.around else _in_range(arguments)
     if not case.windows:
         body: dict[str, Any] = {"culprit": None, "suspects": [], "windows": [], "windows_left_out": 0}
-        body["damaged"] = tell_damaged(case.damaged)
+        body["damaged"] = note_damaged(case.damaged)
         text = "nothing to explain: no NIC reset and no saturated core there; --around T looks at any moment"
         return Answer(0, {**body, "note": text}, lambda screen: screen.wrap(text))
     ranking, segments = culprits_around(case.segments, case.windows, thresholds, case.damaged)
     body = {
         **_document(ranking, segments[-1].host, case),
-        "damaged": tell_damaged(case.damaged),
+        "damaged": note_damaged(case.damaged),
     }
     stands_out = any(suspect.is_significant for suspect in ranking.suspects)
     title = f"{segments[-1].host}, {_what(ranking, case)}"
@@ -129,8 +128,8 @@ def _document(ranking: Ranking, host: str, case: _Case) -> dict[str, Any]:
         "window_seconds": ranking.window_seconds,
         "quiet_seconds": ranking.quiet_seconds,
         "compared": ranking.compared,
-        "culprit": asdict(ranking.culprit) if ranking.culprit else None,
-        "suspects": [asdict(suspect) for suspect in ranking.suspects],
+        "culprit": ranking.culprit,
+        "suspects": ranking.suspects,
         "note": ranking.note,
     }
 

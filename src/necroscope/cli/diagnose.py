@@ -11,16 +11,10 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.arguments import add_store
-from necroscope.cli.damaged import tell_damaged
-from necroscope.cli.diagnosis_text import (
-    accident_document,
-    accident_lines,
-    diagnosis_document,
-    diagnosis_lines,
-)
 from necroscope.cli.events import read_events_of
+from necroscope.cli.finding_text import accident_lines, diagnosis_lines
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.cli.times import EventName, Moment, event_name
@@ -65,10 +59,10 @@ def run(arguments: argparse.Namespace) -> Answer:
         "begin": begin,
         "end": end,
         "symptoms": len(wanted),
-        "diagnosis": diagnosis_document(diagnoses[0]) if diagnoses else None,
-        "others": [diagnosis_document(one) for one in diagnoses[1:]],
-        "by_accident": None if accidents is None else [accident_document(one) for one in accidents],
-        "damaged": tell_damaged(chosen.damaged),
+        "diagnosis": diagnoses[0] if diagnoses else None,
+        "others": diagnoses[1:],
+        "by_accident": accidents,
+        "damaged": note_damaged(chosen.damaged),
     }
     head = f"{chosen.host}, from {begin} to {end}"
     return Answer(
@@ -121,10 +115,7 @@ def _text(
             yield screen.wrap("whether a failure keeps an enabled unit from starting is not recorded")
         return
     yield from diagnosis_lines(screen, diagnoses[0])
-    if len(diagnoses) > 1:
-        yield ""
-        yield screen.paint("Before that", "bold")
-        for one in diagnoses[1:]:
-            yield screen.wrap(f"- {one.verdict} [{one.symptom}]", 2, 4)
+    before = (screen.wrap(f"- {one.verdict} [{one.symptom}]", 2, 4) for one in diagnoses[1:])
+    yield from screen.section("Before that", before)
     if symptoms > MOST:
         yield screen.wrap(f"{symptoms - MOST} more in this range; -b and -e choose a shorter one")

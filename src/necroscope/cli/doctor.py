@@ -10,8 +10,7 @@ from typing import Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, add_trust_kmsg, look_duration
-from necroscope.cli.diagnosis_text import diagnosis_document, diagnosis_lines
-from necroscope.cli.finding_text import finding_document, finding_lines, not_checked_lines
+from necroscope.cli.finding_text import diagnosis_lines, finding_lines, not_checked_lines
 from necroscope.cli.look_now import LookSettings, look_now
 from necroscope.cli.screen import Screen
 from necroscope.findings.catalog import DETECTORS
@@ -63,16 +62,16 @@ def run(arguments: argparse.Namespace) -> Answer:
 def _document(segment: Segment, examination: Examination, diagnosis: Diagnosis | None) -> dict[str, Any]:
     return {
         "verdict": verdict(examination),
-        "host": asdict(segment.labels),
+        "host": segment.labels,
         "begin": segment.anchor.iso(segment.begin_ns),
         "seconds": round(segment.seconds, 3),
         "interrupted": segment.interrupted,
-        "findings": [finding_document(finding) for finding in examination.findings],
-        "diagnosis": diagnosis_document(diagnosis) if diagnosis else None,
+        "findings": examination.findings,
+        "diagnosis": diagnosis,
         "events": [event_document(event, segment) for event in examination.events],
-        "seen": [asdict(fact) for fact in examination.seen],
+        "seen": examination.seen,
         "checked": examination.checked,
-        "not_checked": [asdict(row) for row in examination.not_checked],
+        "not_checked": examination.not_checked,
         "sources": [_cost_document(source.id, segment) for source in SOURCES],
     }
 
@@ -119,15 +118,11 @@ def _text(
         yield ""
         yield from finding_lines(screen, finding)
     if diagnosis:
-        yield ""
-        yield screen.paint("Diagnosis", "bold")
-        yield from diagnosis_lines(screen, diagnosis)
+        yield from screen.section("Diagnosis", diagnosis_lines(screen, diagnosis))
     if examination.findings:
         yield ""
         more = necroscope_command("explain", dict.fromkeys(one.id for one in examination.findings))
         yield screen.wrap(f"More: {more}", hanging=6)
-    if examination.seen:
-        yield ""
-        yield screen.paint("Seen", "bold")
-        yield screen.table((fact.name, value_text(fact)) for fact in examination.seen)
+    seen = ((fact.name, value_text(fact)) for fact in examination.seen)
+    yield from screen.section("Seen", [screen.table(seen)])
     yield from not_checked_lines(screen, examination.not_checked)

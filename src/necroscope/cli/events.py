@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.arguments import add_store
-from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.model.advice import around_command
@@ -50,7 +49,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         "end": end,
         "events": [event_document(event) for event in events],
         "nic_resets": [episode_document(*reset) for reset in resets],
-        "damaged": tell_damaged(chosen.damaged),
+        "damaged": note_damaged(chosen.damaged),
     }
     return Answer(0, body, lambda screen: _text(screen, events, len(resets), f"from {begin} to {end}"))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 
 from necroscope.cli.answer import Answer
@@ -42,23 +43,18 @@ def run(arguments: argparse.Namespace) -> Answer:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All things of one kind: a line about each by its id, and the page of one."""
+
+    kind: str
+    lines: Callable[[], dict[str, str]]
+    page: Callable[[str], str]
+
+
 def _explain(id: str) -> tuple[str, list[str], str]:
     """All that is known by one name: `nic-reset` is a finding and an event."""
-    books = {
-        "finding": _finding,
-        "event": _event,
-        "kernel log rule": _rule,
-        "cause": _cause,
-        "explanation": _explanation,
-        "conclusion": _conclusion,
-        "source": _source,
-        "threshold": _threshold,
-        "remedy": _remedy,
-        "action": _action,
-        "quantity": _quantity,
-        "error": _error,
-    }
-    found = {kind: text for kind, page in books.items() if (text := page(id))}
+    found = {book.kind: book.page(id) for book in BOOKS.values() if id in book.lines()}
     if not found:
         near = difflib.get_close_matches(id, all_ids(), n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "necroscope list prints all ids"
@@ -68,14 +64,11 @@ def _explain(id: str) -> tuple[str, list[str], str]:
 
 def all_ids() -> list[str]:
     """Every id that can be explained."""
-    ids = [detector.id for detector in ALL_DETECTORS]
-    ids += [source.id for source in SOURCES]
-    rules = [rule.id for rule in kernel_log_rules()]
-    causes = load_causes()
-    rules += [link.id for link in causes.links] + [rival.id for rival in causes.rivals]
-    rules += [conclusion.id for conclusion in causes.conclusions]
-    treating = [*REMEDIES, *action_pages(), *quantity_pages()]
-    return [*dict.fromkeys([*ids, *EVENT_KINDS, *rules, *default_thresholds(), *treating, *ERRORS])]
+    return [*dict.fromkeys(id for book in BOOKS.values() for id in book.lines())]
+
+
+def _first_line(text: str) -> str:
+    return text.split("\n", 1)[0].rstrip(".")
 
 
 def _finding(id: str) -> str:
@@ -85,7 +78,7 @@ def _finding(id: str) -> str:
             uses = ", ".join(source.id for source in detector.uses)
             looks = f"Looks at {needs}" + (f"; sees more with {uses}." if uses else ".")
             return "\n\n".join([detector.doc, looks, *_thresholds(id)])
-    return next((one.doc for one in UNIT_DETECTORS if one.id == id), "")
+    return next(one.doc for one in UNIT_DETECTORS if one.id == id)
 
 
 def _thresholds(detector: str) -> Iterator[str]:
@@ -95,8 +88,6 @@ def _thresholds(detector: str) -> Iterator[str]:
 
 
 def _event(id: str) -> str:
-    if id not in EVENT_KINDS:
-        return ""
     rules = [rule for rule in kernel_log_rules() if rule.event == id]
     if not rules:
         return f"As an event: {EVENT_KINDS[id]}. The recorder finds it in what it reads."
@@ -105,70 +96,48 @@ def _event(id: str) -> str:
 
 
 def _rule(id: str) -> str:
-    for rule in kernel_log_rules():
-        if rule.id == id:
-            drivers = f" Drivers: {', '.join(sorted(rule.drivers))}." if rule.drivers else ""
-            since = f" Wording of {rule.since}." if rule.since else ""
-            return f"{rule.means} Event: {rule.event}.{drivers}{since}\n\n    {rule.pattern.pattern}"
-    return ""
+    rule = next(rule for rule in kernel_log_rules() if rule.id == id)
+    drivers = f" Drivers: {', '.join(sorted(rule.drivers))}." if rule.drivers else ""
+    since = f" Wording of {rule.since}." if rule.since else ""
+    return f"{rule.means} Event: {rule.event}.{drivers}{since}\n\n    {rule.pattern.pattern}"
 
 
 def _cause(id: str) -> str:
-    for link in load_causes().links:
-        if link.id == id:
-            needs = ", ".join((*link.when, *link.needs, *link.may_lack))
-            supports = f" Stronger with: {', '.join(link.supports)}." if link.supports else ""
-            supports += f" Fair at most without: {', '.join(map(bare, link.bounds))}." if link.bounds else ""
-            steps = f"{link.cause}\n\n=> {link.effect}"
-            manual = f"See {link.reference}. Refuted if {link.refuted_by}."
-            if link.remedies:
-                manual += f" Broken by: {', '.join(link.remedies)}."
-            return as_manual(f"{steps}\n\nNeeds: {needs}.{supports}\n\n{manual}")
-    return ""
+    link = next(link for link in load_causes().links if link.id == id)
+    needs = ", ".join((*link.when, *link.needs, *link.may_lack))
+    supports = f" Stronger with: {', '.join(link.supports)}." if link.supports else ""
+    supports += f" Fair at most without: {', '.join(map(bare, link.bounds))}." if link.bounds else ""
+    manual = f"See {link.reference}. Refuted if {link.refuted_by}."
+    if link.remedies:
+        manual += f" Broken by: {', '.join(link.remedies)}."
+    return as_manual(f"{link.cause}\n\n=> {link.effect}\n\nNeeds: {needs}.{supports}\n\n{manual}")
 
 
 def _explanation(id: str) -> str:
-    for rival in load_causes().rivals:
-        if rival.id == id:
-            return f"An explanation to rule out: {rival.explanation}. Out if: {', '.join(rival.out)}."
-    return ""
+    rival = next(rival for rival in load_causes().rivals if rival.id == id)
+    return f"An explanation to rule out: {rival.explanation}. Out if: {', '.join(rival.out)}."
 
 
 def _conclusion(id: str) -> str:
-    for conclusion in load_causes().conclusions:
-        if conclusion.id == id:
-            when = (
-                f"Said if: {', '.join(conclusion.when)}." if conclusion.when else "Said if nothing else fits."
-            )
-            return as_manual(f"{conclusion.verdict}\n\n{when} Of: {', '.join(conclusion.of)}.")
-    return ""
+    one = next(conclusion for conclusion in load_causes().conclusions if conclusion.id == id)
+    when = f"Said if: {', '.join(one.when)}." if one.when else "Said if nothing else fits."
+    return as_manual(f"{one.verdict}\n\n{when} Of: {', '.join(one.of)}.")
 
 
 def _source(id: str) -> str:
-    return next((source.doc for source in SOURCES if source.id == id), "")
+    return next(source.doc for source in SOURCES if source.id == id)
 
 
 def _threshold(id: str) -> str:
-    threshold = default_thresholds().get(id)
-    return f"{threshold.value:g} {threshold.unit}. {threshold.why}" if threshold else ""
+    threshold = default_thresholds()[id]
+    return f"{threshold.value:g} {threshold.unit}. {threshold.why}"
 
 
 def _remedy(id: str) -> str:
-    if id not in REMEDIES:
-        return ""
     from necroscope.remedies.catalog import ALL_REMEDIES  # all that they plan with, for their pages alone
 
     plan = fix_command(id, SUBJECTS.get(id, ""))
     return f"{ALL_REMEDIES[id].doc}\n\nTo plan it, which changes nothing: {plan}"
-
-
-def _action(id: str) -> str:
-    page = action_pages().get(id, "")
-    return f"A step of a plan: {page}" if page else ""
-
-
-def _quantity(id: str) -> str:
-    return quantity_pages().get(id, "")
 
 
 def action_pages() -> dict[str, str]:
@@ -198,5 +167,42 @@ def _pace(seconds: float) -> str:
 
 
 def _error(id: str) -> str:
-    error = ERRORS.get(id)
-    return f"{inspect.getdoc(error)}\n\nExit code {error.exit_code}." if error else ""
+    return f"{inspect.getdoc(ERRORS[id])}\n\nExit code {ERRORS[id].exit_code}."
+
+
+BOOKS = {
+    "sources": Book("source", lambda: {one.id: _first_line(one.doc) for one in SOURCES}, _source),
+    "detectors": Book("finding", lambda: {one.id: _first_line(one.doc) for one in ALL_DETECTORS}, _finding),
+    "events": Book("event", lambda: EVENT_KINDS, _event),
+    "rules": Book("kernel log rule", lambda: {one.id: one.means for one in kernel_log_rules()}, _rule),
+    "causes": Book(
+        "cause",
+        lambda: {one.id: as_manual(f"{one.cause} => {one.effect}") for one in load_causes().links},
+        _cause,
+    ),
+    "explanations": Book(
+        "explanation", lambda: {one.id: one.explanation for one in load_causes().rivals}, _explanation
+    ),
+    "conclusions": Book(
+        "conclusion",
+        lambda: {one.id: as_manual(one.verdict) for one in load_causes().conclusions},
+        _conclusion,
+    ),
+    "thresholds": Book("threshold", lambda: {id: _threshold(id) for id in default_thresholds()}, _threshold),
+    "errors": Book(
+        "error",
+        lambda: {id: _first_line(inspect.getdoc(error) or "") for id, error in ERRORS.items()},
+        _error,
+    ),
+    "remedies": Book("remedy", lambda: REMEDIES, _remedy),
+    "actions": Book(
+        "action",
+        lambda: {id: _first_line(page) for id, page in action_pages().items()},
+        lambda id: f"A step of a plan: {action_pages()[id]}",
+    ),
+    "quantities": Book(
+        "quantity",
+        lambda: {id: _first_line(page) for id, page in quantity_pages().items()},
+        lambda id: quantity_pages()[id],
+    ),
+}

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer
-from necroscope.cli.baseline import baseline_document, quiet_around, stretch_named
-from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.output_file import add_output, write_output
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose
-from necroscope.diagnosis.comparison.baseline import Baseline
+from necroscope.cli.times import span
+from necroscope.diagnosis.comparison.baseline import Baseline, named_baseline, quiet_baseline
 from necroscope.diagnosis.comparison.flame_title import describe, flame_title
-from necroscope.errors import UsageError
+from necroscope.errors import NoSamplesError, UsageError
+from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
@@ -31,6 +31,7 @@ from necroscope.store.store import Damage, StoredSegment
 
 SMALLEST_SHARE = 0.01  # of a node that the terminal shows
 DEEPEST = 40
+NO_QUIET_HINT = "--against T..T compares with any stretch; necroscope timeline shows what is recorded"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +59,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     tree = flame(found, baseline.window if baseline else None, inverted=arguments.inverted)
     title = flame_title(describe(selection, segments[-1].host), found, baseline)
     document = _document(tree, found, title)
-    against = baseline_document(baseline) if baseline else None
-    body = {**document, "against": against, "damaged": tell_damaged(damaged)}
+    against = _baseline_document(baseline) if baseline else None
+    body = {**document, "against": against, "damaged": note_damaged(damaged)}
     if arguments.output:
         written = write_flame(arguments.output, tree, title, force=arguments.force)
         return Answer(0, {**body, "written": str(arguments.output)}, lambda _: written)
@@ -74,10 +75,39 @@ def _baseline(
 ) -> Baseline | None:
     if not arguments.against:
         return None
-    if arguments.against == "baseline":
-        thresholds = load_thresholds(arguments.config)
-        return quiet_around(segments, selection, thresholds, damaged, arguments.by)
-    return stretch_named(arguments.against, segments, selection, damaged, arguments.by)
+    if arguments.against != "baseline":
+        return _stretch_named(arguments, segments, selection, damaged)
+    try:
+        return quiet_baseline(segments, selection, load_thresholds(arguments.config), damaged, arguments.by)
+    except NoSamplesError as error:
+        raise NoSamplesError(error.what, hint=NO_QUIET_HINT) from error
+
+
+def _stretch_named(
+    arguments: argparse.Namespace,
+    segments: list[StoredSegment],
+    selection: Selection,
+    damaged: list[Damage],
+) -> Baseline:
+    """The stretch `T..T`, with the same filters."""
+    try:
+        begin_ns, end_ns = (moment.utc_ns([segments[-1]]) for moment in span(arguments.against))
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--against: {error}") from error
+    return named_baseline(segments, selection, (begin_ns, end_ns), damaged, arguments.by)
+
+
+def _baseline_document(baseline: Baseline) -> dict[str, Any]:
+    """What was compared with, for machines."""
+    found = baseline.window
+    ranges = [{"begin": iso_utc(one.begin_ns), "end": iso_utc(one.end_ns)} for one in found.selections]
+    return {
+        "text": baseline.text,
+        "seconds": round(found.seconds, 3),
+        "samples": found.samples,
+        "idle": found.idle,
+        "ranges": ranges,
+    }
 
 
 def write_flame(path: Path, tree: Flame, title: Title, *, force: bool) -> str:

@@ -17,7 +17,6 @@ from necroscope.agent.agent import Agent, Orders
 from necroscope.agent.stop_signals import signals
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, add_trust_kmsg, argument, duration
-from necroscope.cli.finding_text import finding_document
 from necroscope.cli.screen import Screen, note
 from necroscope.findings.capture_gap import recorder_findings
 from necroscope.findings.userspace_kernel_lines import userspace_lines_text
@@ -122,7 +121,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     findings = list(recorder_findings(status))
     body = {
         "folder": str(where),
-        "findings": [finding_document(finding) for finding in findings],
+        "findings": findings,
         "left_out": agent.left_out,
         **_document(status),
     }

@@ -7,14 +7,14 @@ necroscope scope --around 14:02 --cpu 5
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
-from necroscope.cli.answer import Answer
-from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose
 from necroscope.diagnosis.comparison.flame_title import describe
-from necroscope.model.timestamp import iso_utc
-from necroscope.profiles.heatmap import Heatmap, subsecond
+from necroscope.model.timestamp import SECOND_NS, iso_utc
+from necroscope.profiles.scope import Scope, scope
 from necroscope.profiles.spare import spare
 from necroscope.profiles.window import require_samples, window
 
@@ -35,26 +35,27 @@ def run(arguments: argparse.Namespace) -> Answer:
     segments, selection, damaged = choose(arguments)
     found, segments = spare(lambda some: window(some, selection, "whole"), segments, selection, damaged)
     require_samples(found, segments)
-    heatmap = subsecond(segments, selection, arguments.rows)
+    heatmap = scope(segments, selection, arguments.rows)
+    cells = memoryview(heatmap.counts).cast("H")
     body = {
         "begin": iso_utc(heatmap.begin_ns),
         "columns": heatmap.columns,
         "rows": heatmap.rows,
-        "cells": list(heatmap.cells),
+        "cells": list(cells),
         "samples": found.samples,
         "idle": found.idle,
         "unknown": found.unknown,
         "lost": found.lost,
-        "damaged": tell_damaged(damaged),
+        "damaged": note_damaged(damaged),
     }
     title = describe(selection, segments[-1].host)
-    return Answer(0, body, lambda screen: _text(screen, heatmap, title, found.notes))
+    return Answer(0, body, lambda screen: _text(screen, heatmap, cells, title, found.notes))
 
 
-def _text(screen: Screen, heatmap: Heatmap, title: str, notes: tuple[str, ...]) -> str:
+def _text(screen: Screen, heatmap: Scope, cells: Sequence[int], title: str, notes: tuple[str, ...]) -> str:
     width = max(screen.width - MARGIN, 10)
     blocks = [
-        _block(heatmap, first, min(first + width, heatmap.columns))
+        _block(heatmap, cells, first, min(first + width, heatmap.columns))
         for first in range(0, heatmap.columns, width)
     ]
     samples = "1 sample" if heatmap.most == 1 else f"{heatmap.most:,} samples"
@@ -62,13 +63,14 @@ def _text(screen: Screen, heatmap: Heatmap, title: str, notes: tuple[str, ...]) 
     return "\n\n".join([screen.paint(screen.wrap(title), "bold"), *blocks, screen.wrap(legend)])
 
 
-def _block(heatmap: Heatmap, first: int, last: int) -> str:
+def _block(heatmap: Scope, cells: Sequence[int], first: int, last: int) -> str:
     lines = []
     for row in reversed(range(heatmap.rows)):
-        cells = "".join(_shade(heatmap.at(column, row), heatmap.most) for column in range(first, last))
+        counts = (cells[column * heatmap.rows + row] for column in range(first, last))
+        shades = "".join(_shade(count, heatmap.most) for count in counts)
         label = f"{row * 1000 // heatmap.rows:>4} ms |" if row % 5 == 0 else f"{'|':>9}"
-        lines.append(f"{label}{cells}".rstrip())
-    begin = iso_utc(heatmap.begin_ns + first * heatmap.step_ns)
+        lines.append(f"{label}{shades}".rstrip())
+    begin = iso_utc(heatmap.begin_ns + first * SECOND_NS)
     return "\n".join([*lines, f"{'+':>9}{'-' * (last - first)}", f"{'':>9}{begin}, {last - first} s"])
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -91,6 +91,12 @@ class Screen:
             else:
                 shown.append(f"{first.ljust(beside)}{visible_text(text.strip())}" if text else first)
         return "\n".join(shown)
+
+    def section(self, title: str, lines: Iterable[str]) -> Iterator[str]:
+        """An empty line, a title, and the lines below it; nothing if there are none."""
+        lines = list(lines)
+        if any(lines):
+            yield from ("", self.paint(title, "bold"), *lines)
 
     def table(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> str:
         """Two columns, the second wrapped beside the first; below it where a first is too long."""

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.arguments import add_store, duration
-from necroscope.cli.damaged import tell_damaged
 from necroscope.cli.events import event_document, event_lines, read_events_of
 from necroscope.cli.screen import Screen, screen_of
 from necroscope.cli.selecting import Chosen, add_range, choose_range, whole_seconds
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     chosen.require_whole(states.damaged)
     chosen.damaged.extend(states.damaged)
     events = read_events_of(chosen)
-    body = {**_document(chosen.host, end_ns, states, events), "damaged": tell_damaged(chosen.damaged)}
+    body = {**_document(chosen.host, end_ns, states, events), "damaged": note_damaged(chosen.damaged)}
     return Answer(
         0, body, lambda screen: "\n".join(_text(screen, chosen.host, states, events, every=arguments.all))
     )

@@ -13,25 +13,24 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.arguments import add_root, add_store, duration
-from necroscope.cli.damaged import tell_damaged
+from necroscope.cli.comparison_text import numbers_text, ratio_text, why_text
 from necroscope.cli.measuring import Wanted, have_recorded
-from necroscope.cli.screen import note, progress_bar
+from necroscope.cli.screen import Screen, note, progress_bar
 from necroscope.cli.times import moment
-from necroscope.cli.verify_text import verification_lines
 from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.timestamp import iso_utc
-from necroscope.model.verdict import Verdict, Verification
+from necroscope.model.verdict import Comparison, Verdict, Verification
 from necroscope.remedies.apply.fixes import find_fix, read_fixes
 from necroscope.remedies.apply.recovery_hints import our_command
 from necroscope.remedies.apply.verdicts import keep_verdict
@@ -48,6 +47,12 @@ from necroscope.store.store_place import host_name
 EXIT_CODES = {Verdict.BETTER: 0, Verdict.UNCHANGED: 4, Verdict.WORSE: 4, Verdict.INCONCLUSIVE: 3}
 INTERRUPTED = 130
 SHORTEST_WINDOW = 1.0
+STYLES = {
+    Verdict.BETTER: "good",
+    Verdict.UNCHANGED: "warning",
+    Verdict.WORSE: "critical",
+    Verdict.INCONCLUSIVE: "info",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         "interrupted": not waited,
         "kept": is_kept,
         "missing_seconds": round(missing, 3),
-        "damaged": tell_damaged(recording.damaged),
+        "damaged": note_damaged(recording.damaged),
     }
     code = EXIT_CODES[verification.verdict] if waited else INTERRUPTED
     again = _again(arguments, verification)
@@ -204,13 +209,13 @@ def _document(verification: Verification, host: str, asked: Asked) -> dict[str, 
         "fix": verification.fix or None,
         "host": host,
         "changed": iso_utc(verification.changed_ns),
-        "verdict": verification.verdict.value,
+        "verdict": verification.verdict,
         "summary": verification.summary,
         "window_seconds": asked.window_seconds,
         "before_seconds": round(verification.before_seconds, 3),
         "after_seconds": round(verification.after_seconds, 3),
         "needed_seconds": verification.needed_seconds,
-        "quantities": [{**asdict(one), "verdict": one.verdict.value} for one in verification.comparisons],
+        "quantities": verification.comparisons,
     }
 
 
@@ -219,3 +224,45 @@ def _window(text: str) -> float:
     if seconds < SHORTEST_WINDOW:
         raise argparse.ArgumentTypeError(f"'{text}' is less than a second")
     return seconds
+
+
+def verification_lines(
+    screen: Screen, host: str, verification: Verification, missing_seconds: float, again: str
+) -> Iterator[str]:
+    """The verdict, then the goals, then all else that was measured."""
+    yield screen.paint(f"{host}: {verification.verdict.value}", STYLES[verification.verdict])
+    yield screen.wrap(verification.summary, 2)
+    what = verification.fix or "the change"
+    yield screen.wrap(
+        f"{time_text(verification.before_seconds)} before {what} and"
+        f" {time_text(verification.after_seconds)} after it, which ended at"
+        f" {iso_utc(verification.changed_ns)}",
+        2,
+    )
+    goals = [one for one in verification.comparisons if one.is_goal]
+    others = [one for one in verification.comparisons if not one.is_goal]
+    for comparison in goals:
+        yield ""
+        yield from _goal_lines(screen, comparison)
+    table = screen.table((one.name, _short(one)) for one in others)
+    yield from screen.section("Other quantities" if goals else "Quantities", [table])
+    if missing_seconds:
+        yield ""
+        yield screen.wrap(f"Interrupted: asked again it needs {time_text(missing_seconds)} more.")
+    elif again:
+        yield ""
+        yield screen.wrap(f"To know more: {again}", hanging=14)
+
+
+def _goal_lines(screen: Screen, comparison: Comparison) -> Iterator[str]:
+    head = f"{comparison.name}: {comparison.verdict.value}"
+    yield screen.paint(screen.wrap(head), STYLES[comparison.verdict])
+    for line in (numbers_text(comparison), ratio_text(comparison), why_text(comparison)):
+        if line:
+            yield screen.wrap(line, 2)
+
+
+def _short(comparison: Comparison) -> str:
+    if comparison.before is None or comparison.after is None:
+        return f"{numbers_text(comparison)}: {comparison.why}"
+    return f"{comparison.verdict.value}: {numbers_text(comparison)}"

@@ -10,22 +10,27 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from necroscope.cli.answer import Answer, envelope
 from necroscope.cli.arguments import add_root, add_store, look_duration
 from necroscope.cli.screen import Screen, progress_bar, screen_of
 from necroscope.cli.selecting import add_range
 from necroscope.cli.watching import every_second, show, stopping
-from necroscope.cli.zombies_document import zombies_document
-from necroscope.cli.zombies_look import LiveLook
-from necroscope.cli.zombies_recorded import look_back
-from necroscope.cli.zombies_text import summary_line, zombies_text
-from necroscope.diagnosis.zombies.zombie_report import ZombieReport, zombie_report
+from necroscope.cli.zombies_look import LiveLook, look_back
+from necroscope.cli.zombies_text import NamedZombies, named_zombies, summary_line, zombies_text
+from necroscope.diagnosis.zombies.ledger_shares import By, shares_by
+from necroscope.diagnosis.zombies.trend import Trend
+from necroscope.diagnosis.zombies.walk_time import WalkTime
+from necroscope.diagnosis.zombies.wall import Wall
+from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport, zombie_report
 from necroscope.errors import UsageError
+from necroscope.model.timestamp import iso_utc
 from necroscope.signals.thresholds import Thresholds, load_thresholds
 from necroscope.sources.cgroup_ledger import LEAKS_KEPT
+from necroscope.sources.zombie_pins import ZombiePins
 
 INTERRUPTED = 130
 LOOK_SECONDS = 10.0
@@ -117,3 +122,121 @@ def _answer(arguments: argparse.Namespace, report: ZombieReport, seconds: float,
         return "\n".join(zombies_text(screen, report, arguments.by, seconds))
 
     return Answer(code, body, render)
+
+
+def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, Any]:
+    """The body of --json."""
+    seen, count = report.seen, report.seen.counts.memory
+    named = named_zombies(report)
+    return {
+        "host": seen.labels,
+        "time": iso_utc(seen.time_ns),
+        "seconds": round(seconds, 3),
+        "counts": count,
+        "others": seen.counts.others,
+        "is_leaking": report.is_leaking,
+        "is_alarming": report.is_alarming,
+        "leak_rate": _trend(report.rate, MINUTE, "cgroups/min"),
+        "ledger": _ledger(report, by),
+        "zombies": _leaks(report, named) if seen.leaks is not None else None,
+        "named": _named(named),
+        "pins": _pins(seen.pins.value),
+        "costs": {
+            "memory": {
+                **asdict(report.memory),
+                "bytes_each": round(report.memory.bytes_each),
+                "total_bytes": report.memory.total_bytes,
+                "of_bytes": seen.memory_total_bytes,
+            }
+            if report.memory
+            else None,
+            "reads": seen.reads.value or (),
+            "walks": _walks(seen.walks),
+        },
+        "trend": _trend(report.trend, MINUTE, "cgroups/min"),
+        "wall": _wall(report.wall),
+        "not_checked": report.not_checked,
+    }
+
+
+def _trend(trend: Trend | None, per: float, unit: str) -> dict[str, Any] | None:
+    if trend is None:
+        return None
+    return {
+        "value": trend.slope.value * per,
+        "low": trend.slope.low * per,
+        "high": trend.slope.high * per,
+        "unit": unit,
+        "is_trend": trend.slope.is_trend,
+        "level": round(trend.level, 1),
+        "points": trend.points,
+        "seconds": round(trend.seconds, 3),
+        "after_drop": trend.after_drop,
+    }
+
+
+def _ledger(report: ZombieReport, by: By) -> dict[str, Any] | None:
+    ledger = report.seen.ledger.value
+    if ledger is None:
+        return None
+    return {
+        "seconds": round(report.ledger_seconds or 0, 3),
+        "dying": ledger.dying,
+        "zombies": ledger.zombies,
+        "older": report.older,
+        "beyond_kernel": max(ledger.dying - report.seen.dying_at_ledger, 0),
+        "lost_events": ledger.lost,
+        "untracked": ledger.untracked,
+        "freed_older": ledger.freed_older,
+        "by": by,
+        "shares": shares_by(ledger.groups, by),
+    }
+
+
+def _leaks(report: ZombieReport, named: NamedZombies | None) -> list[dict[str, Any]]:
+    """The zombies that have a name, the newest first."""
+    now_ns = report.seen.ledger_time_ns
+    rows = named.leaks if named else ()
+    return [{**leak._asdict(), "age_seconds": round((now_ns - leak.removed_ns) / 1e9, 3)} for leak in rows]
+
+
+def _named(named: NamedZombies | None) -> dict[str, Any] | None:
+    if named is None:
+        return None
+    return {
+        "count": len(named.leaks),
+        "of": named.of,
+        "left_out": named.left_out,
+        "reason": named.reason,
+    }
+
+
+def _pins(pins: ZombiePins | None) -> dict[str, Any] | None:
+    if pins is None:
+        return None
+    return {
+        **asdict(pins),
+        "by_parent": [{"cgroup": cgroup, **asdict(held)} for cgroup, held in pins.by_parent],
+    }
+
+
+def _walks(walks: WalkTime | str) -> dict[str, Any] | None:
+    if isinstance(walks, str):
+        return None
+    rows = [
+        {"id": walk.id, "what": walk.what, "grows_with_zombies": walk.zombies, "core_seconds_per_hour": taken}
+        for walk, taken in walks.per_hour
+    ]
+    return {"seconds": round(walks.seconds, 3), "samples": walks.samples, "walks": rows}
+
+
+def _wall(wall: Wall) -> dict[str, Any]:
+    return {
+        "outlook": wall.outlook.value,
+        "level": wall.first.level if wall.first else None,
+        "because_of": wall.first.id if wall.first else None,
+        "seconds": wall.seconds,
+        "earliest_seconds": wall.earliest_seconds,
+        "latest_seconds": wall.latest_seconds,
+        "costs": wall.costs,
+    }

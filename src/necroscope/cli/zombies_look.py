@@ -1,4 +1,4 @@
-"""What `zombies` reads of this host, second by second, beside the history that its recorder wrote."""
+"""What `zombies` reads: this host, second by second, and what its recorder wrote; or a recorded range."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from necroscope.cli.zombies_recorded import LONG_NS, newest_segments
+from necroscope.cli.selecting import choose_range
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
-from necroscope.diagnosis.zombies.recorded_seen import RECENT_NS, LedgerSeen, add_leaks, recorded_leaks
+from necroscope.diagnosis.zombies.recorded_seen import (
+    RECENT_NS,
+    LedgerSeen,
+    add_leaks,
+    last_boot_in,
+    recorded_leaks,
+    recorded_seen,
+)
 from necroscope.diagnosis.zombies.walk_time import walk_time
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import CannotLookError, NecroscopeError, StoreError
@@ -29,12 +38,13 @@ from necroscope.sources.zombie_pins import ZombiePins, read_zombie_pins
 from necroscope.store.read_range import read_moments
 from necroscope.store.sampler import Sampler
 from necroscope.store.segment import Moment
-from necroscope.store.store import Store, StoredSegment
+from necroscope.store.store import Store, StoredSegment, read_segment
 from necroscope.store.store_place import store_of_root
 
 FRESH_NS = 30 * SECOND_NS  # an open segment whose last moment is older was left by a crash
 REREAD_NS = 5 * SECOND_NS  # the recorder's ledger, while watching: its journal may have megabytes
 MEMORY_TOTAL = re.compile(r"^MemTotal: +(\d+) kB$", re.MULTILINE)
+LONG_NS = 24 * 3600 * SECOND_NS
 
 
 class LiveLook:
@@ -178,3 +188,31 @@ def _count(moment: Moment) -> Count:
 def _joined(recorded: Sequence[Count], own: Sequence[Count]) -> list[Count]:
     last_ns = recorded[-1].time_ns if recorded else 0
     return [*recorded, *(count for count in own if count.time_ns > last_ns)]
+
+
+def look_back(arguments: argparse.Namespace) -> Seen:
+    """The end of a recorded range, of any host in the store."""
+    chosen = choose_range(arguments)
+    begin_ns = chosen.time.begin_ns if arguments.begin else chosen.time.end_ns - LONG_NS
+    stored = last_boot_in(chosen.segments, begin_ns, chosen.time.end_ns)
+    seen = recorded_seen(stored, begin_ns, chosen.time.end_ns)
+    ledger = LedgerSeen(seen.ledger_time_ns, seen.ledger)
+    return replace(
+        seen,
+        leaks=recorded_leaks(stored, ledger) if arguments.list else None,
+        walks=walk_time(stored, begin_ns, chosen.time.end_ns),
+    )
+
+
+def newest_segments(store: Path | None, labels: Labels, most: int = 2) -> list[StoredSegment]:
+    """The last segments of this boot: much cheaper than to list all."""
+    if store is None or not labels.boot_id:
+        return []
+    found = []
+    with suppress(OSError):
+        folder = Store(store).host_folder(labels.hostname)
+        names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+        for name in names[-most:]:
+            with suppress(NecroscopeError):
+                found.append(read_segment(folder / name))
+    return [segment for segment in found if segment.boot_id == labels.boot_id]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from necroscope.cli.finding_text import not_checked_lines
 from necroscope.cli.screen import Screen
-from necroscope.cli.zombies_named import NamedZombies, named_zombies
 from necroscope.diagnosis.zombies.ledger_shares import By, LedgerShare, shares_by
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Cost, Outlook
@@ -15,7 +16,7 @@ from necroscope.model.amounts import time_text
 from necroscope.model.finding import Evidence
 from necroscope.model.timestamp import iso_utc
 from necroscope.model.value_text import value_text
-from necroscope.sources.cgroup_ledger import SETTLED_SECONDS, CgroupLedger
+from necroscope.sources.cgroup_ledger import LEAKS_KEPT, SETTLED_SECONDS, CgroupLedger, Leak
 from necroscope.sources.zombie_pins import ZombiePins
 
 MOST_LISTED = 100
@@ -35,27 +36,19 @@ def zombies_text(screen: Screen, report: ZombieReport, by: By, seconds: float) -
     yield screen.table(_counts(report))
     ledger = seen.ledger.value
     if ledger and ledger.groups:
-        yield ""
-        yield screen.paint(f"By {HEADS[by]}, since the ledger began", "bold")
-        yield from _shares(screen, shares_by(ledger.groups, by), HEADS[by])
+        shares = _shares(screen, shares_by(ledger.groups, by), HEADS[by])
+        yield from screen.section(f"By {HEADS[by]}, since the ledger began", shares)
     sections = (
         ("Held by", _pins(seen.pins.value)),
         ("Cost", _costs(report)),
         ("The wall", _wall(report)),
     )
     for head, rows in sections:
-        if rows:
-            yield ""
-            yield screen.paint(head, "bold")
-            yield screen.table(rows)
+        yield from screen.section(head, [screen.table(rows)])
     if named := named_zombies(report):
         yield ""
         yield from _list(screen, report, named)
-    if report.not_checked:
-        yield ""
-        yield screen.paint("Not checked", "bold")
-        rows = [(row.source, _reason(row.reason, row.hint)) for row in report.not_checked]
-        yield screen.table(rows)
+    yield from not_checked_lines(screen, report.not_checked)
 
 
 def summary_line(report: ZombieReport) -> str:
@@ -202,10 +195,6 @@ def _who(name: str, pid: int | None, unit: str) -> str:
     return f"{name}{number}{f' of {unit}' if unit else ''}"
 
 
-def _reason(reason: str, hint: str) -> str:
-    return f"{reason}. To see it: {hint}" if hint else reason
-
-
 def _bytes(value: float) -> str:
     return value_text(Evidence("", value, "bytes", ""))
 
@@ -214,3 +203,38 @@ def _seconds(value: float) -> str:
     if value < 1e-3:
         return f"{value * 1e6:.0f} us"
     return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.2g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedZombies:
+    """The zombies that have a name, the newest first."""
+
+    leaks: tuple[Leak, ...]
+    of: int  # zombies by the ledger
+    left_out: int  # that have a name and are more than the ledger counts
+    reason: str  # why these are not exactly those that there are; empty: they are
+
+
+def named_zombies(report: ZombieReport) -> NamedZombies | None:
+    """Never more of them than the ledger counts. None: not asked for, or there is no ledger."""
+    ledger, leaks = report.seen.ledger.value, report.seen.leaks
+    if ledger is None or leaks is None:
+        return None
+    newest = sorted(leaks, key=lambda leak: -leak.removed_ns)[: ledger.zombies]
+    left_out = len(leaks) - len(newest)
+    return NamedZombies(tuple(newest), ledger.zombies, left_out, _reason(ledger, len(newest), left_out))
+
+
+def _reason(ledger: CgroupLedger, named: int, left_out: int) -> str:
+    if left_out:
+        return (
+            f"{left_out:,} more have a name, but some were freed unseen: the ledger counts fewer, and the"
+            " oldest are left out"
+        )
+    if named == ledger.zombies:
+        return ""
+    counted = f", {ledger.untracked:,} are counted in their group only" if ledger.untracked else ""
+    return (
+        f"a reading names the newest {LEAKS_KEPT} of the new ones{counted}, and those of readings that are"
+        " not in the range or not stored any more have no name"
+    )

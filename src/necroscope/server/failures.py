@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -31,8 +29,7 @@ from necroscope.errors import (
     UsageError,
 )
 from necroscope.model.visible_text import LINES, visible_text
-from necroscope.server.answers.failure import Failed, Failure
-from necroscope.server.hidden_paths import without_paths
+from necroscope.server.questions.failure import failed_json, without_paths
 
 # The first class that fits. A damaged store is an error only where nothing else is left to answer with.
 STATUSES: dict[type[NecroscopeError], int] = {
@@ -55,8 +52,7 @@ LONGEST_VALUE = 40
 
 def refusal(status: int, error: NecroscopeError, headers: Mapping[str, str] | None = None) -> Response:
     """An answer that says no, and why."""
-    failed = Failed(Failure(error.slug, visible_text(error.what, LINES), visible_text(error.hint, LINES)))
-    content = json.dumps(asdict(failed)).encode()
+    content = failed_json(error.slug, visible_text(error.what, LINES), visible_text(error.hint, LINES))
     return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
 
 

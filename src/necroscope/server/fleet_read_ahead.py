@@ -9,8 +9,7 @@ from necroscope.errors import NecroscopeError
 from necroscope.fleet.packages import needs_packages
 from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.priority import give_way
-from necroscope.server.work import Work
+from necroscope.server.work import Work, give_way
 
 WEEK_US = 7 * 24 * HOUR_US
 

@@ -9,20 +9,22 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Query, Response
 
 from necroscope.fleet.packages import needs_packages
-from necroscope.server.answers.failure import Failed
-from necroscope.server.answers.fleet.fleet import Fleet
-from necroscope.server.answers.fleet.fleet_culprit import FleetCulprits
-from necroscope.server.answers.fleet.fleet_drift import FleetDrift
-from necroscope.server.answers.fleet.fleet_events import FleetEvents
-from necroscope.server.answers.fleet.fleet_fixed import FleetFixed
-from necroscope.server.answers.fleet.fleet_jobs import FleetJobs
-from necroscope.server.answers.fleet.fleet_map import FleetMap
-from necroscope.server.answers.fleet.fleet_moment import FleetMoment
-from necroscope.server.answers.fleet.fleet_next import FleetNext
-from necroscope.server.answers.fleet.fleet_where import FleetWhere
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.range_and_filters import LATEST_US
+from necroscope.server.questions.failure import Failed
+from necroscope.server.questions.fleet_answers import (
+    Fleet,
+    FleetCulprits,
+    FleetDrift,
+    FleetEvents,
+    FleetFixed,
+    FleetJobs,
+    FleetMap,
+    FleetMoment,
+    FleetNext,
+    FleetWhere,
+)
+from necroscope.server.questions.selection import LATEST_US
 from necroscope.server.routes import ERRORS, AskedRange, Columns, encoded
 from necroscope.server.work import Work
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from necroscope.errors import NothingRecordedError, PlaceError
 from necroscope.fleet.packages import needs_packages
 from necroscope.fleet.place.place import Place, open_place
-from necroscope.server.hidden_paths import folder_of, without_paths
-from necroscope.server.kept_answers import KeptAnswers
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.failure import folder_of, without_paths
+from necroscope.server.questions.lru_cache import LruCache
+from necroscope.server.questions.recorded_store import RecordedStore
 
 if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
@@ -48,7 +48,7 @@ class FleetStore:
         self.trouble = ""  # why the tables may be old
         self._lock = Lock()
         self._read: tuple[float, FleetTables] | None = None
-        self._kept: KeptAnswers[Any] = KeptAnswers(MOST_KEPT)
+        self._kept: LruCache[Any] = LruCache(MOST_KEPT)
 
     @cached_property
     def place(self) -> Place:

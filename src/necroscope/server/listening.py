@@ -16,7 +16,7 @@ ELSEWHERE = "--token-file FILE, and either --certificate FILE --key FILE or --be
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ListenConfig:
     """An address to listen on, and what stands before it."""
 
     host: str
@@ -32,44 +32,46 @@ class Door:
         return self.certificate is not None
 
 
-def check_door(door: Door) -> None:
+def check_listen_config(config: ListenConfig) -> None:
     """UsageError where strangers could come in, or read what is sent."""
-    if (door.certificate is None) != (door.key is None):
+    if (config.certificate is None) != (config.key is None):
         raise UsageError("--certificate and --key belong together")
-    if door.has_tls and door.is_behind_proxy:
+    if config.has_tls and config.is_behind_proxy:
         raise UsageError(
             "--behind-proxy and --certificate exclude each other", hint="the proxy has the certificate"
         )
-    if door.is_behind_proxy and not door.has_token:
+    if config.is_behind_proxy and not config.has_token:
         raise UsageError("--behind-proxy lets others in: a token is needed", hint="--token-file FILE")
-    if is_loopback(door):
+    if is_loopback(config):
         return
-    if not door.has_token or not (door.has_tls or door.is_behind_proxy):
-        what = f"{door.host} can be reached from elsewhere: a token is needed, and TLS or a proxy that has it"
+    if not config.has_token or not (config.has_tls or config.is_behind_proxy):
+        what = (
+            f"{config.host} can be reached from elsewhere: a token is needed, and TLS or a proxy that has it"
+        )
         raise UsageError(what, hint=ELSEWHERE)
 
 
-def is_loopback(door: Door) -> bool:
+def is_loopback(config: ListenConfig) -> bool:
     """Whether only this machine can reach it."""
-    return ipaddress.ip_address(resolved(door)[1][0].partition("%")[0]).is_loopback
+    return ipaddress.ip_address(resolved(config)[1][0].partition("%")[0]).is_loopback
 
 
-def resolved(door: Door) -> tuple[socket.AddressFamily, tuple[str, int]]:
+def resolved(config: ListenConfig) -> tuple[socket.AddressFamily, tuple[str, int]]:
     """The one address that a name stands for; it is the one that is listened on, too."""
     try:
-        found = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CannotListenError(
-            f"cannot listen on {door.host}: {why}", hint="--listen 127.0.0.1:8420"
+            f"cannot listen on {config.host}: {why}", hint="--listen 127.0.0.1:8420"
         ) from error
     family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
     return family, (str(address[0]), int(address[1]))
 
 
-def open_listener(door: Door, connections: Connections) -> Listener:
+def open_listener(config: ListenConfig, connections: Connections) -> Listener:
     """Listen; port 0 is any free one, which the listener tells."""
-    family, address = resolved(door)
+    family, address = resolved(config)
     listener = Listener(family, socket.SOCK_STREAM)
     listener.connections = connections
     try:
@@ -78,22 +80,24 @@ def open_listener(door: Door, connections: Connections) -> Listener:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        what = f"cannot listen on {door.host} port {door.port}: {error.strerror}"
+        what = f"cannot listen on {config.host} port {config.port}: {error.strerror}"
         raise CannotListenError(
             what, hint="--listen HOST:PORT names another; port 0 is any free one"
         ) from error
     return listener
 
 
-def tls_of(door: Door) -> ssl.SSLContext | None:
+def tls_of(config: ListenConfig) -> ssl.SSLContext | None:
     """The certificate and key, ready to use."""
-    if door.certificate is None:
+    if config.certificate is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        context.load_cert_chain(door.certificate, door.key, password="")  # or it would ask on the terminal
+        context.load_cert_chain(
+            config.certificate, config.key, password=""
+        )  # or it would ask on the terminal
     except (OSError, ValueError) as error:  # an SSLError is an OSError
         why = getattr(error, "strerror", None) or str(error)
-        what = f"cannot use the certificate {door.certificate} with the key {door.key}: {why}"
+        what = f"cannot use the certificate {config.certificate} with the key {config.key}: {why}"
         raise CannotListenError(what, hint="both as PEM files, the key without a password") from error
     return context

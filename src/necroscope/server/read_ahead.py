@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from necroscope.errors import NecroscopeError
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.priority import give_way
 from necroscope.server.questions.cores import ask_cores
 from necroscope.server.questions.diagnosis import ask_diagnosis
 from necroscope.server.questions.events import ask_events
 from necroscope.server.questions.hosts import ask_hosts
-from necroscope.server.range_and_filters import Range
-from necroscope.server.recorded_store import RecordedStore
-from necroscope.server.work import Work
+from necroscope.server.questions.recorded_store import RecordedStore
+from necroscope.server.questions.selection import Range
+from necroscope.server.work import Work, give_way
 
 HOURS = 12
 HOUR_US = 3600 * SECOND_US

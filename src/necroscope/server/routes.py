@@ -12,27 +12,19 @@ from pydantic import BeforeValidator, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from necroscope.model.visible_text import visible_json
-from necroscope.server.answers.cores import Cores
-from necroscope.server.answers.culprit import Culprits
-from necroscope.server.answers.diagnosis import Explained
-from necroscope.server.answers.events import Events
-from necroscope.server.answers.failure import Failed
-from necroscope.server.answers.flame import Flame
-from necroscope.server.answers.hosts import Hosts
-from necroscope.server.answers.live import Live
-from necroscope.server.answers.scope import Scope
-from necroscope.server.answers.zombies import Zombies
-from necroscope.server.questions.cores import ask_cores
-from necroscope.server.questions.culprit import ask_culprit
+from necroscope.server.export import ask_export
+from necroscope.server.questions.cores import Cores, ask_cores
+from necroscope.server.questions.culprit import Culprits, ask_culprit
 from necroscope.server.questions.diagnosis import ask_diagnosis
-from necroscope.server.questions.events import ask_events
-from necroscope.server.questions.export import ask_export
-from necroscope.server.questions.flame import ask_flame
-from necroscope.server.questions.hosts import ask_hosts
-from necroscope.server.questions.live import ask_live
-from necroscope.server.questions.scope import ask_scope
-from necroscope.server.questions.zombies import ask_zombies
-from necroscope.server.range_and_filters import (
+from necroscope.server.questions.events import Events, ask_events
+from necroscope.server.questions.explained import Explained
+from necroscope.server.questions.failure import Failed
+from necroscope.server.questions.flame import Flame, ask_flame
+from necroscope.server.questions.hosts import Hosts, ask_hosts
+from necroscope.server.questions.live import Live, ask_live
+from necroscope.server.questions.recorded_store import RecordedStore
+from necroscope.server.questions.scope import Scope, ask_scope
+from necroscope.server.questions.selection import (
     LATEST_US,
     LONGEST_NAME,
     LONGEST_SEARCH,
@@ -43,7 +35,7 @@ from necroscope.server.range_and_filters import (
     Range,
     Tree,
 )
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.zombies import Zombies, ask_zombies
 from necroscope.server.work import Work
 
 MOST_COLUMNS = 4096

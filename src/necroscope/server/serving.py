@@ -12,22 +12,20 @@ uvicorn's limit_concurrency is not used: it counts only after a TLS handshake, a
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from necroscope.server.answers.failure import Failed, Failure
 from necroscope.server.connection_limits import IDLE_SECONDS, Connections, Listener
-from necroscope.server.guard import HEADERS
 from necroscope.server.listening import BACKLOG
+from necroscope.server.origin_policy import HEADERS
+from necroscope.server.questions.failure import failed_json
 
 LARGEST_HEAD_BYTES = 16 * 1024
 LAST_ANSWERS_SECONDS = 1
@@ -100,8 +98,8 @@ def protocol_of(connections: Connections) -> type[H11Protocol]:
 
 def _refused(conn: h11.Connection, status: int) -> bytes:
     too_large = status == 431
-    failure = Failure("usage", "the headers are too large" if too_large else "this is not HTTP/1.1", "")
-    body = json.dumps(asdict(Failed(failure))).encode()
+    what = "the headers are too large" if too_large else "this is not HTTP/1.1"
+    body = failed_json("usage", what, "")
     headers = [
         *HEADERS.items(),
         ("Content-Type", "application/json"),

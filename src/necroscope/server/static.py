@@ -13,8 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from necroscope.errors import UsageError
 from necroscope.server.failures import refusal
+from necroscope.server.one_file.page_file import STATIC
 
-STATIC = Path(__file__).parent / "static"
 NOT_BUILT = "page not built: make web\n"
 HASHED = re.compile(r"-[\w-]{8,}\.\w+$")  # index-BxG3f9aZ.js: another content has another name
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}

@@ -1,23 +1,26 @@
 """Questions run in threads: few at once, few waiting, and none for a client that has gone.
 
-The threads are daemons: one that is stuck does not keep the server from ending.
+The threads are daemons: one that is stuck does not keep the server from ending. They give way to everything
+else on the node, the recorder above all.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from necroscope.errors import BusyError
-from necroscope.server.priority import give_way
 
 T = TypeVar("T")
 AT_ONCE = 2
 MOST_WAITING = 32
+NICENESS = 10
 
 
 class Work:
@@ -74,3 +77,10 @@ def _answer(future: Future[T], question: Callable[[], T]) -> None:
         future.set_result(question())
     except BaseException as error:  # noqa: BLE001 - raised again where the answer is awaited
         future.set_exception(error)
+
+
+def give_way() -> None:
+    """Lower the priority of the calling thread; on Linux a niceness belongs to a thread."""
+    with suppress(OSError):  # some sandboxes forbid it: the work is done all the same
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICENESS)

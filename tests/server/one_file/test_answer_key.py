@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from necroscope.server.one_file.answer_key import culprit_key, flame_key, scope_key
-from necroscope.server.range_and_filters import Filters, Range, Tree
+from necroscope.server.questions.selection import Filters, Range, Tree
 
 SPAN = Range("h", 35_000_000, 40_000_000)
 SOME = Filters(cpus=(11, 2), processes=("b", "a"))

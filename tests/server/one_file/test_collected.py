@@ -5,8 +5,8 @@ import random
 from base64 import b64encode
 
 from necroscope.errors import NoSamplesError
-from necroscope.server.answers.damaged import Damaged
 from necroscope.server.one_file.collected import Collected
+from necroscope.server.questions.recorded_store import Damaged
 
 NOISE = b64encode(random.Random(1).randbytes(3000)).decode()
 

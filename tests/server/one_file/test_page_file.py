@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import UsageError
-from necroscope.server.answers.damaged import Damaged
 from necroscope.server.one_file.collected import Collected
 from necroscope.server.one_file.page_file import About, page_file
-from necroscope.server.range_and_filters import Range
+from necroscope.server.questions.recorded_store import Damaged
+from necroscope.server.questions.selection import Range
 from tests.server.one_file.built_page import built_page, embedded
 
 HOSTILE = '"><script>alert(1)</script>\u202e'

@@ -10,7 +10,7 @@ from necroscope.model.timestamp import SECOND_US
 from necroscope.server.one_file import page_file
 from necroscope.server.one_file.answer_key import culprit_key, diagnosis_key, flame_key, scope_key
 from necroscope.server.one_file.range_page import range_page
-from necroscope.server.range_and_filters import Filters, Range, Tree
+from necroscope.server.questions.selection import Filters, Range, Tree
 from tests.server.one_file.built_page import built_page, embedded
 from tests.server.questions.sampled_store import BEGIN_US, RESET, sampled_store, seconds
 from tests.stored import HOST

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from necroscope.server.answers.events import Events, RecordedEvent
 from necroscope.server.one_file.range_page import MOST_EVENTS, worst_events
+from necroscope.server.questions.events import Events, RecordedEvent
 
 SECOND_US = 1_000_000
 

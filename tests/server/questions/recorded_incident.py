@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.range_and_filters import Range
+from necroscope.server.questions.selection import Range
 from necroscope.store.segment import Moment
 from tests.diagnosis.scenes import NIC_LINE, ledger, scene_of, tasks, units, zombies
 from tests.segments import BEGIN_NS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.range_and_filters import Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import RecordedStore
+from necroscope.server.questions.selection import Range
 from tests.diagnosis.sampled_seconds import Work, sampled_segment
 from tests.stored import HOST, UTC_NS, event_of
 

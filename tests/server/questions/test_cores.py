@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import NothingRecordedError
-from necroscope.server.answers.cores import Cores
-from necroscope.server.questions.cores import ask_cores, choose_columns
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.cores import Cores, ask_cores, choose_columns
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.store.seal import COUNTERS
 from tests.server.questions.recorded_incident import BEGIN_US, recorded_incident, seconds
 from tests.stored import SECOND_NS, sealed_segment, seconds_of

@@ -6,7 +6,7 @@ import pytest
 
 from necroscope.errors import NoSamplesError, UsageError
 from necroscope.server.questions.culprit import MOST_SUSPECTS, ask_culprit
-from necroscope.server.range_and_filters import Filters
+from necroscope.server.questions.selection import Filters
 from tests.server.questions.sampled_store import RESET, sampled_store, seconds
 
 

@@ -14,11 +14,11 @@ from necroscope.model.advice import Advice, fix_command
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.plan import Treatment
 from necroscope.model.reading import Absence, Reading
-from necroscope.server import recorded_store
 from necroscope.server.questions import diagnosis as question
+from necroscope.server.questions import recorded_store
 from necroscope.server.questions.diagnosis import ask_diagnosis
-from necroscope.server.questions.diagnosis_rows import told_plan
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.explained import plan_steps
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.sources.cores import CORES, Cores
 from necroscope.store.stored_events import EVENTS
 from tests.diagnosis.scenes import HELD_BACK
@@ -120,7 +120,7 @@ def test_a_plan_has_the_root_first_and_each_command_once() -> None:
         Advice("find out why a: necroscope fix --apply sshd.service is in f"),
     )
     found = replace(EMPTY, advice=advice, treatments=(Treatment("disable-unit", "ecs.service"),))
-    assert [(step.text.split(" (")[0][:16], step.command) for step in told_plan(found)] == [
+    assert [(step.text.split(" (")[0][:16], step.command) for step in plan_steps(found)] == [
         ("stop a unit, dis", "necroscope fix disable-unit ecs.service"),
         ("see the moment", "necroscope flame --around x --cpu 0"),
         ("look at the swit", ""),
@@ -137,7 +137,7 @@ def test_a_recorded_name_brings_in_no_command(name: str, shell: str) -> None:
         advice=(Advice("stop it", fix_command("disable-unit", name)),),
     )
     called = "necroscope() { echo called; }; reboot() { echo rebooted; }"
-    for step in told_plan(found):
+    for step in plan_steps(found):
         done = subprocess.run(
             [shell, "-c", f"{called}\n{step.command}"], capture_output=True, text=True, check=False
         )

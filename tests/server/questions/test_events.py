@@ -9,7 +9,7 @@ import pytest
 from necroscope.model.time_range import TimeRange
 from necroscope.server.questions import events as question
 from necroscope.server.questions.events import ask_events, core_of_queue, events_in
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.store.stored_events import EVENTS, StoredEvent, events_between, read_events
 from tests.diagnosis.scenes import NIC_LINE, QUEUES

@@ -8,9 +8,8 @@ import pytest
 
 from necroscope.cli.main import main
 from necroscope.errors import NoSamplesError, UsageError
-from necroscope.server.answers.flame import Flame
-from necroscope.server.questions.flame import ask_flame
-from necroscope.server.range_and_filters import Filters, Tree
+from necroscope.server.questions.flame import Flame, ask_flame
+from necroscope.server.questions.selection import Filters, Tree
 from tests.diagnosis.sampled_seconds import HERTZ
 from tests.server.questions.sampled_store import BEGIN_US, RESET, sampled_store, seconds
 

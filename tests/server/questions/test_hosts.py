@@ -5,7 +5,7 @@ from pathlib import Path
 
 from necroscope import __version__
 from necroscope.server.questions.hosts import ask_hosts
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import RecordedStore
 from tests.stored import UTC_NS, anchor_at, open_segment, sealed_segment, seconds_of
 
 MOMENTS = seconds_of(["idle"] * 9)

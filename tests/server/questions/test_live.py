@@ -9,9 +9,9 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope.errors import NothingRecordedError
-from necroscope.server import recorded_store
+from necroscope.server.questions import recorded_store
 from necroscope.server.questions.live import ask_live
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.store.frames import payloads
 from necroscope.store.journal import JOURNAL, End, end_frame, event_frame, moment_frame
 from necroscope.store.seal import seal_recorded

@@ -8,9 +8,9 @@ import pytest
 
 from necroscope.errors import NoSamplesError, NothingRecordedError, UsageError
 from necroscope.model.timestamp import SECOND_US
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.scope import ask_scope
-from necroscope.server.range_and_filters import Filters, Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.selection import Filters, Range
 from tests.diagnosis.sampled_seconds import HERTZ, sampled_segment
 from tests.server.questions.sampled_store import BEGIN_US, RESET, plan, sampled_store, seconds
 from tests.stored import HOST, sealed_segment, seconds_of
@@ -82,7 +82,7 @@ def test_what_cannot_be_asked(tmp_path: Path) -> None:
 
 
 def test_a_recording_without_samples_is_not_an_empty_heatmap(tmp_path: Path) -> None:
-    from necroscope.server.recorded_store import RecordedStore
+    from necroscope.server.questions.recorded_store import RecordedStore
 
     sealed_segment(tmp_path, seconds_of(["idle"] * 10))
     with pytest.raises(NoSamplesError, match="no samples"):

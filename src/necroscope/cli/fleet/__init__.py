@@ -64,15 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         child.question = name
 
 
-def learn_all(parser: argparse.ArgumentParser) -> None:
-    """All words of all questions below a parser, for whoever prints them."""
-    for action in parser._actions:
-        for child in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
-            if isinstance(child, Later):
-                child.learn()
-            learn_all(child)
-
-
 def run(arguments: argparse.Namespace) -> Answer:
     """Ask."""
     answer: Answer = _module(arguments.question).run(arguments)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.drift import drift_document
-from necroscope.cli.drift_text import drift_text
+from necroscope.cli.drift import drift_document, drift_text
 from necroscope.cli.fleet.asking import (
     add_engine,
     add_kinds,

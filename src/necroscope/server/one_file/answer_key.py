@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from necroscope.server.range_and_filters import Filters, Range, Tree
+from necroscope.server.questions.selection import Filters, Range, Tree
 
 HOSTS, EVENTS, ZOMBIES = '["hosts"]', '["events"]', '["zombies"]'
 

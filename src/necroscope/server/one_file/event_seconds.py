@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.answers.diagnosis import Explained
-from necroscope.server.answers.events import RecordedEvent
-from necroscope.server.range_and_filters import Filters, Range
+from necroscope.server.questions.events import RecordedEvent
+from necroscope.server.questions.explained import Explained
+from necroscope.server.questions.selection import Filters, Range
 
 BEFORE_US = 5 * SECOND_US
 AROUND_US = 30 * SECOND_US

@@ -6,17 +6,19 @@ import base64
 import gzip
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from urllib.parse import urlencode
 
 from necroscope.errors import UsageError
 from necroscope.model.timestamp import iso_utc
 from necroscope.model.visible_text import LINES, visible_json, visible_text
 from necroscope.server.one_file.collected import Collected
-from necroscope.server.range_and_filters import Range
-from necroscope.server.static import STATIC
+from necroscope.server.questions.selection import Filters, Range, Tree
 
+STATIC = Path(__file__).parents[1] / "static"  # where `make web` puts the page
 SCRIPT = re.compile(r'<script type="module"[^>]*? src="\./([^"]+)"[^>]*></script>')
 STYLE = re.compile(r'<link rel="stylesheet"[^>]*? href="\./([^"]+)"[^>]*>')
 ICON = re.compile(r'(<link rel="icon"[^>]*? href=")\./([^"]+)("[^>]*>)')
@@ -25,6 +27,7 @@ NOTICE_STYLE = (
     "border:1px solid var(--line,#888);border-radius:4px;color:var(--quiet-text,inherit)}"
     "#one-file ul{margin:.5em 0 0;padding-left:1.5em}"
 )
+Words = Iterable[tuple[str, str | int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +119,29 @@ def _time(time_us: int) -> str:
 
 def _text(words: str) -> str:
     return escape(visible_text(words, LINES))
+
+
+def address(view: str, words: Words) -> str:
+    """A link to a view; what is empty or zero is left at its default."""
+    return f"#{view}?{urlencode([(name, value) for name, value in words if value or name == 'cpu'])}"
+
+
+def moment_address(minute: Range, chosen: Range, filters: Filters, tree: Tree) -> str:
+    """A link to the samples that a flame graph is of."""
+    words: list[tuple[str, str | int]] = [
+        ("host", minute.host),
+        ("begin", minute.begin_us),
+        ("end", minute.end_us),
+        ("a", f"{chosen.begin_us}..{chosen.end_us}"),
+        ("b", tree.against),
+        *(("cpu", cpu) for cpu in filters.cpus),
+        *(("process", name) for name in filters.processes),
+        *(("thread", name) for name in filters.threads),
+        ("idle", int(filters.idle)),
+        ("search", filters.search),
+        ("regexp", int(filters.regexp)),
+        ("only", int(filters.only_matching)),
+        ("by", "" if tree.by == "comm" else tree.by),
+        ("inverted", int(tree.inverted)),
+    ]
+    return address("moment", words)

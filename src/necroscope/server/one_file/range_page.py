@@ -9,15 +9,18 @@ from itertools import zip_longest
 from necroscope import __version__
 from necroscope.diagnosis.comparison.quiet_seconds import HARMLESS
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.answers.events import Events, RecordedEvent
-from necroscope.server.one_file.address import address
-from necroscope.server.one_file.collected import ROOM_BYTES, Collected
+from necroscope.server.one_file.collected import (
+    ROOM_BYTES,
+    Collected,
+    collect_default,
+    collect_overview,
+    collect_samples,
+)
 from necroscope.server.one_file.event_seconds import BEFORE_US, event_seconds, explained_seconds
-from necroscope.server.one_file.overview_answers import collect_overview
-from necroscope.server.one_file.page_file import About, PageFile, page_file
-from necroscope.server.one_file.sample_answers import collect_default, collect_samples
-from necroscope.server.range_and_filters import Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.one_file.page_file import About, PageFile, address, page_file
+from necroscope.server.questions.events import Events, RecordedEvent
+from necroscope.server.questions.recorded_store import RecordedStore
+from necroscope.server.questions.selection import Range
 
 MOST_EVENTS = 12
 MOST_LINKS = 8  # of the diagnosis

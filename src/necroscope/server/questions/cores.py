@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import dataclass
 
 from necroscope.model.timestamp import SECOND_NS
-from necroscope.server.answers.cores import Cores
-from necroscope.server.answers.damaged import Damaged
-from necroscope.server.range_and_filters import US_NS, Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import Damaged, RecordedStore
+from necroscope.server.questions.selection import US_NS, Range
 from necroscope.signals.core_heat import CoreHeat, core_heat
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """For each mode cores x columns bytes, row by row, in base64.
+
+    A byte is the percent of the fullest second in the column; 255 where nothing is recorded.
+    """
+
+    begin_us: int
+    step_us: int  # a multiple of a second
+    columns: int
+    cores: list[int]
+    user: str
+    system: str  # with interrupts, without softirqs
+    softirq: str
+    steal: str
+    wait: str  # for disks
+    damaged: list[Damaged]
 
 
 def ask_cores(store: RecordedStore, span: Range, columns: int) -> Cores:

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from necroscope.diagnosis.culprit_words import suspect_name
 from necroscope.diagnosis.culprits_around import culprits_around
 from necroscope.model.culprit import Ranking
 from necroscope.model.culprit import Suspect as Ranked
 from necroscope.profiles.window import Selection
-from necroscope.server.answers.culprit import Culprits, Suspect
-from necroscope.server.answers.damaged import Damaged
-from necroscope.server.range_and_filters import Filters, Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import Damaged, RecordedStore
+from necroscope.server.questions.selection import Filters, Range
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.store import Damage
 
 LONGEST_SECONDS = 600  # every second of every suspect is compared
 MOST_SUSPECTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A process, a kernel function, or both, and how its share compares with quiet seconds."""
+
+    kind: str
+    process: str
+    function: str
+    way: str
+    share: float
+    quiet_share: float
+    lift: float | None
+    probability: float  # of such a difference by chance
+    is_significant: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Culprits:
+    """The suspects, the most telling first."""
+
+    culprit: Suspect | None
+    suspects: list[Suspect]
+    window_seconds: float
+    quiet_seconds: float
+    compared: int
+    note: str
+    damaged: list[Damaged]
 
 
 def ask_culprit(store: RecordedStore, span: Range, filters: Filters) -> Culprits:

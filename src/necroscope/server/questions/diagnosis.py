@@ -8,12 +8,11 @@ from dataclasses import replace
 from necroscope.diagnosis.explained import NOTHING_TO_EXPLAIN, Explanation, explain, symptoms_in
 from necroscope.diagnosis.recorded import accidents_between
 from necroscope.findings.unit_held_back import sentence
-from necroscope.server.answers.diagnosis import Explained, NotChecked
 from necroscope.server.questions.culprit import suspect_answer
-from necroscope.server.questions.diagnosis_rows import ruled_out, told_link, told_plan
-from necroscope.server.questions.events import events_in, told_event
-from necroscope.server.range_and_filters import US_NS, Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.events import events_in, recorded_event
+from necroscope.server.questions.explained import Explained, NotChecked, chain_link, plan_steps, ruled_out
+from necroscope.server.questions.recorded_store import RecordedStore
+from necroscope.server.questions.selection import US_NS, Range
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
@@ -64,14 +63,14 @@ def _of_symptom(found: Explanation) -> Explained:
     return Explained(
         verdict=diagnosis.verdict,
         level="trouble",
-        symptom=told_event(found.symptom, core),
-        chain=[told_link(link, found) for link in diagnosis.chain],
+        symptom=recorded_event(found.symptom, core),
+        chain=[chain_link(link, found) for link in diagnosis.chain],
         missing=list(diagnosis.missing),
         culprit=suspect_answer(culprit) if culprit else None,
         ruled_out=[ruled_out(rival, found) for rival in diagnosis.ruled_out],
         standing=[f"{rival.explanation}: {rival.why}" for rival in diagnosis.standing],
         not_checked=[NotChecked(row.source, row.reason, row.hint) for row in diagnosis.not_checked],
-        plan=told_plan(diagnosis),
+        plan=plan_steps(diagnosis),
         moment_begin_us=found.begin_ns // US_NS,
         moment_end_us=found.end_ns // US_NS,
         core=core,
@@ -81,7 +80,7 @@ def _of_symptom(found: Explanation) -> Explained:
 
 def _without_counters(symptom: StoredEvent) -> Explained:
     what = f"of the time around {symptom.id} there are no counters: why it happened is not known"
-    return replace(NOTHING, verdict=what, level="unknown", symptom=told_event(symptom))
+    return replace(NOTHING, verdict=what, level="unknown", symptom=recorded_event(symptom))
 
 
 def _without_symptom(segments: Sequence[StoredSegment], span: Range, damaged: list[Damage]) -> Explained:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from necroscope.errors import NecroscopeError
-from necroscope.server.answers.events import Events, RecordedEvent
-from necroscope.server.range_and_filters import US_NS, Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import Damaged, RecordedStore
+from necroscope.server.questions.selection import US_NS, Range
 from necroscope.signals import queue_cpus
 from necroscope.signals.kernel_log_events import kernel_log_rules
 from necroscope.sources.nic_queues import NIC_QUEUES
@@ -21,6 +21,30 @@ MOST_EVENTS = 2000
 MOST_LOOKED_UP = 50  # of events that name a queue and no core: each takes a look into its segment
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    """An event, and the line that it was read from where there is one."""
+
+    id: str
+    time_us: int
+    kind: str
+    text: str
+    core: int | None
+    device: str | None
+    queue: int | None
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The events of a range, the oldest first. Of too many, those of frequent kinds are left out."""
+
+    events: list[RecordedEvent]
+    left_out: int
+    kinds: dict[str, int]  # how many there are of each kind, those left out included
+    damaged: list[Damaged]
+
+
 def ask_events(store: RecordedStore, span: Range, kinds: tuple[str, ...]) -> Events:
     """The events of a range, the oldest first; of too many, the rarest kinds."""
     damaged: list[Damage] = []
@@ -28,7 +52,7 @@ def ask_events(store: RecordedStore, span: Range, kinds: tuple[str, ...]) -> Eve
     wanted = [stored for stored in found if not kinds or stored.event.kind in kinds]
     kept = rarest_kinds(wanted, MOST_EVENTS)
     return Events(
-        events=told_events(store, kept),
+        events=recorded_events(store, kept),
         left_out=len(wanted) - len(kept),
         kinds=dict(Counter(stored.event.kind for stored in found).most_common()),
         damaged=store.damaged_in(span, damaged),
@@ -70,11 +94,11 @@ def rarest_kinds(events: Sequence[StoredEvent], most: int) -> list[StoredEvent]:
     return sorted(rarest[:most], key=lambda one: (one.utc_ns, one.id))
 
 
-def told_events(store: RecordedStore, events: Sequence[StoredEvent]) -> list[RecordedEvent]:
+def recorded_events(store: RecordedStore, events: Sequence[StoredEvent]) -> list[RecordedEvent]:
     """Events as the page wants them; of the newest, the core that serves the queue they name."""
     nameless = [one for one in events if one.event.core is None and one.event.queue is not None]
     cores = {one.id: _core(store, one) for one in nameless[-MOST_LOOKED_UP:]}
-    return [told_event(stored, cores.get(stored.id)) for stored in events]
+    return [recorded_event(stored, cores.get(stored.id)) for stored in events]
 
 
 def _core(store: RecordedStore, stored: StoredEvent) -> int | None:
@@ -92,7 +116,7 @@ def core_of_queue(stored: StoredEvent) -> int | None:
     return cores.pop() if len(cores) == 1 else None
 
 
-def told_event(stored: StoredEvent, core: int | None = None) -> RecordedEvent:
+def recorded_event(stored: StoredEvent, core: int | None = None) -> RecordedEvent:
     """One event; its core, where the event itself does not name it."""
     event = stored.event
     return RecordedEvent(

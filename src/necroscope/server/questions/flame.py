@@ -3,11 +3,53 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import dataclass
 
-from necroscope.server.answers.flame import Baseline, Flame, FlameLabel
-from necroscope.server.counted_stacks import MOST_NODES, CountedStacks, count_stacks
-from necroscope.server.range_and_filters import US_NS, Filters, Range, Tree
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.flame_query import MOST_NODES, CountedStacks, count_stacks
+from necroscope.server.questions.recorded_store import Damaged, RecordedStore
+from necroscope.server.questions.selection import US_NS, Filters, Range, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class FlameLabel:
+    """What a frame is called, and what it is of."""
+
+    name: str
+    kind: str
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What the selection is compared with."""
+
+    text: str
+    seconds: float
+    samples: int
+    ranges: list[tuple[int, int]]  # microseconds, begin and end
+
+
+@dataclass(frozen=True, slots=True)
+class Flame:
+    """A node has a place in each array (u32 in base64); a parent stands before its children."""
+
+    title: str
+    notes: list[str]
+    samples: int
+    idle: int
+    unknown: int
+    lost: int | None
+    seconds: float
+    nodes: int
+    parent: str
+    label: str
+    total: str
+    own: str
+    baseline_total: str | None
+    baseline_own: str | None
+    labels: list[FlameLabel]
+    baseline: Baseline | None
+    damaged: list[Damaged]
 
 
 def ask_flame(

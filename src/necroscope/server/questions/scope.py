@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import dataclass
 
 from necroscope.profiles.scope import scope
 from necroscope.profiles.spare import spare
-from necroscope.server.answers.scope import Named, Scope
-from necroscope.server.asked_samples import LONGEST_SECONDS, asked_selection, require_profile
-from necroscope.server.range_and_filters import US_NS, Filters, Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import Damaged, RecordedStore
+from necroscope.server.questions.selection import (
+    LONGEST_SECONDS,
+    US_NS,
+    Filters,
+    Range,
+    asked_selection,
+    require_profile,
+)
 from necroscope.store.store import Damage
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A core, a process or a thread, and its samples."""
+
+    name: str
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A subsecond-offset heatmap: counts are u16 in base64, column by column, the earliest row first."""
+
+    begin_us: int
+    columns: int  # seconds
+    rows: int  # parts of a second
+    counts: str  # at most 65,535 a cell
+    matched: str | None  # samples that match the search; None without one
+    most: int  # in the fullest cell
+    samples: int
+    idle: int
+    unknown: int
+    lost: int | None
+    recorded_us: list[tuple[int, int]]  # from when to when samples were taken, whichever were asked for
+    cpus: list[Named]
+    processes: list[Named]
+    threads: list[Named]
+    damaged: list[Damaged]
 
 
 def ask_scope(store: RecordedStore, span: Range, filters: Filters, rows: int) -> Scope:

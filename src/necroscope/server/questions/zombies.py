@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.recorded_seen import last_boot_in, recorded_seen
-from necroscope.diagnosis.zombies.trend import Slope
 from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
 from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
 from necroscope.diagnosis.zombies.zombie_report import zombie_report
 from necroscope.errors import NecroscopeError
-from necroscope.server.answers.damaged import Damaged
-from necroscope.server.answers.zombies import Forecast, Zombies
-from necroscope.server.range_and_filters import LATEST_US, US_NS, Range
-from necroscope.server.recorded_store import RecordedStore
-from necroscope.server.segment_counts import FEW, telling_places
+from necroscope.server.questions.lru_cache import FEW, telling_places
+from necroscope.server.questions.recorded_store import Damaged, RecordedStore
+from necroscope.server.questions.selection import LATEST_US, US_NS, Range
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.store import StoredSegment
 
@@ -26,6 +24,30 @@ KEPT = 6  # of a bucket: the first, the last, the least and the most tracked and
 
 Timed = tuple[int, Count]  # UTC
 Read = Callable[[StoredSegment], list[Count]]
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """How fast the zombies grow, and when it will hurt."""
+
+    per_hour: float
+    low_per_hour: float
+    high_per_hour: float
+    text: str
+    wall_us: int | None  # when it will hurt; None where that is not in sight
+
+
+@dataclass(frozen=True, slots=True)
+class Zombies:
+    """Counts at some moments of a range; None marks a hole in the recording."""
+
+    times_us: list[int]
+    tracked: list[int | None]
+    in_use: list[int | None]
+    zombies: list[int | None]
+    forecast: Forecast | None
+    why_none: str  # why there is no forecast
+    damaged: list[Damaged]
 
 
 def ask_zombies(store: RecordedStore, span: Range, columns: int) -> Zombies:
@@ -97,11 +119,8 @@ def _forecast(segments: Sequence[StoredSegment], span: Range, read: Read) -> tup
     text = f"tracked cgroups: {rate_text(trend)}; the wall: {reached_text(wall)}"
     if trend is None or not trend.slope.is_trend or trend.seconds < FEWEST_SECONDS:
         return None, text
-    return _told(trend.slope, text, _wall_us(seen.time_ns, wall)), ""
-
-
-def _told(slope: Slope, text: str, wall_us: int | None) -> Forecast:
-    return Forecast(slope.value * HOUR, slope.low * HOUR, slope.high * HOUR, text, wall_us)
+    slope, wall_us = trend.slope, _wall_us(seen.time_ns, wall)
+    return Forecast(slope.value * HOUR, slope.low * HOUR, slope.high * HOUR, text, wall_us), ""
 
 
 def _wall_us(time_ns: int, wall: Wall) -> int | None:

@@ -13,7 +13,7 @@ from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.writing import write_fleet_tables
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.recorded_store import RecordedStore
 
 BEGIN_US = 1_794_787_200 * 10**6  # 2026-11-16T00:00:00Z
 SEGMENT_US = 600 * 10**6

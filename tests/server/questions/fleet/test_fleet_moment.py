@@ -10,9 +10,9 @@ from necroscope.model.timestamp import SECOND_US
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.events import ask_events
 from necroscope.server.questions.fleet.fleet_moment import ask_fleet_moment
+from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.scope import ask_scope
-from necroscope.server.range_and_filters import Filters, Range
-from necroscope.server.recorded_store import RecordedStore
+from necroscope.server.questions.selection import Filters, Range
 from tests.server.questions.fleet.known_fleet import Row, write_known
 from tests.server.questions.sampled_store import BEGIN_US, LENGTH, RESET, sampled_store
 from tests.stored import HOST

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from necroscope.fleet.tables.index import ALWAYS, HOUR_US
-from necroscope.server.answers.fleet.fleet import Fleet, FleetLabel, Rejected
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.hidden_paths import HIDDEN, folder_of
+from necroscope.server.questions.failure import HIDDEN, folder_of
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
+from necroscope.server.questions.fleet_answers import Fleet, FleetLabel, Rejected
 
 MOST_LABELS = 100
 MOST_REJECTED = 20

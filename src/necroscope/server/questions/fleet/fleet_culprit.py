@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from necroscope.fleet.questions.culprit import ask_culprit
 from necroscope.model.fleet.common_culprit import CommonCulprits, CommonSuspect
-from necroscope.server.answers.fleet.fleet_culprit import EventNotCompared, FleetCulprits, FleetSuspect
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.numbers import finite
+from necroscope.server.questions.fleet_answers import EventNotCompared, FleetCulprits, FleetSuspect
 
 MOST_SUSPECTS = 50
 MOST_NOT_COMPARED = 20

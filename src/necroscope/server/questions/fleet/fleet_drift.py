@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from necroscope.fleet.questions.drift import ask_drift
 from necroscope.model.drift import Difference, Drift
-from necroscope.server.answers.fleet.fleet_drift import (
-    DriftGroup,
-    FleetDifference,
-    FleetDrift,
-    ValueByGroup,
-)
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.numbers import finite, told_interval
+from necroscope.server.questions.fleet_answers import DriftGroup, FleetDifference, FleetDrift, ValueByGroup
 
 MOST_DIFFERENCES = 100
 MOST_VALUES = 6

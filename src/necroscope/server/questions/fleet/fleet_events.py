@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from necroscope.errors import UsageError
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.server.answers.fleet.fleet_events import FleetEvent, FleetEvents
 from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.episodes import Episode
 from necroscope.server.questions.fleet.map_rows import OTHERS
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
+from necroscope.server.questions.fleet_answers import FleetEvent, FleetEvents
 
 MOST_EVENTS = 200
 

@@ -6,10 +6,10 @@ from necroscope.fleet.questions.fixed import Sought, ask_fixed
 from necroscope.fleet.questions.fixed_hosts import FactValue, changes_of_fact
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.rollout import Period, Rollout
-from necroscope.server.answers.fleet.fleet_fixed import FleetFixed, GroupPeriod
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.numbers import finite, told_interval
+from necroscope.server.questions.fleet_answers import FleetFixed, GroupPeriod
 from necroscope.signals.thresholds import load_thresholds
 
 

@@ -7,11 +7,11 @@ from collections import Counter
 from necroscope.fleet.jobs.kept_jobs import read_kept_jobs
 from necroscope.fleet.questions.jobs import Sought, ask_jobs
 from necroscope.model.fleet.job import Blame, JobBlame, Jobs
-from necroscope.server.answers.fleet.fleet_jobs import BlamesOfTime, FailedJob, FleetJobs
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.map_columns import MapColumns, choose_columns
 from necroscope.server.questions.fleet.numbers import finite, told_interval
+from necroscope.server.questions.fleet_answers import BlamesOfTime, FailedJob, FleetJobs
 
 MOST_FAILURES = 200
 MOST_COLUMNS = 60

@@ -9,12 +9,12 @@ import numpy as np
 
 from necroscope.fleet.questions.where import UNKNOWN_VALUE
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.answers.fleet.fleet_map import FleetGroup, FleetMap
 from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.episodes import Episode
 from necroscope.server.questions.fleet.map_columns import MapColumns, choose_columns
 from necroscope.server.questions.fleet.map_rows import MapRows, Numbers, choose_rows, recorded
+from necroscope.server.questions.fleet_answers import FleetGroup, FleetMap
 
 
 def ask_fleet_map(fleet: FleetStore, span: FleetSpan, label: str, most: int) -> FleetMap:

@@ -7,11 +7,11 @@ from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.segments_brought import bring_segment
 from necroscope.model.shell_command import necroscope_command
 from necroscope.model.timestamp import SECOND_US, iso_utc_seconds
-from necroscope.server.answers.fleet.fleet_moment import FleetMoment, Whereabouts
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.hidden_paths import folder_of
+from necroscope.server.questions.failure import folder_of
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
-from necroscope.server.range_and_filters import Range
+from necroscope.server.questions.fleet_answers import FleetMoment, Whereabouts
+from necroscope.server.questions.selection import Range
 
 LONGEST_SECONDS = 7200  # of a moment
 AROUND_US = 300 * SECOND_US  # neighbours: quiet seconds to compare with

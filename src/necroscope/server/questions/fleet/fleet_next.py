@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from necroscope.fleet.questions.next import ask_next
 from necroscope.model.fleet.forecast import Forecast, Next
-from necroscope.server.answers.fleet.fleet_next import FleetNext, HostForecast
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.numbers import finite, told_interval
+from necroscope.server.questions.fleet_answers import FleetNext, HostForecast
 
 MOST_HOSTS = 300
 

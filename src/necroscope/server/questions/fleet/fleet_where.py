@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from necroscope.fleet.questions.where import ask_where
 from necroscope.model.fleet.concentration import Concentration, Exposed, Standing, Where
-from necroscope.server.answers.fleet.fleet_where import ExposedHosts, FleetConcentration, FleetWhere
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.numbers import finite, told_interval
+from necroscope.server.questions.fleet_answers import ExposedHosts, FleetConcentration, FleetWhere
 
 MOST_ROWS = 200
 SHOWN = (Standing.CONCENTRATES, Standing.FOLLOWS, Standing.SPARED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from necroscope.server.answers.fleet.interval import Interval
+from necroscope.server.questions.fleet_answers import Interval
 
 
 def finite(number: float | None) -> float | None:
