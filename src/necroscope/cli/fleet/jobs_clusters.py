@@ -10,17 +10,18 @@ from pathlib import Path
 from necroscope.cli.fleet.asking import place_address, range_of
 from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.engine.engine import Engine
+from necroscope.fleet.engine.ray_token import RAY_HINT, ray_token
 from necroscope.fleet.jobs.cluster_jobs import cluster_name, hosts_of_nodes, jobs_of
 from necroscope.fleet.jobs.host_names import HostNames, known_hosts, read_hosts_file
 from necroscope.fleet.jobs.keeping import keep_jobs, remember_nodes, remembered_nodes
 from necroscope.fleet.jobs.kubernetes_pods import kubernetes_api, own_namespace, read_pods
 from necroscope.fleet.jobs.ray_api import read_cluster
-from necroscope.fleet.jobs.tokens import RAY_HINT, ray_token
-from necroscope.fleet.jobs.web_api import WebApi, parse_server
+from necroscope.fleet.jobs.web_api import WebApi
 from necroscope.fleet.place.place import open_place
 from necroscope.fleet.questions.jobs_gathered import Recorded, gather_identities
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.job import Job
+from necroscope.sources.http_client import parse_server
 from necroscope.store.store import safe_name
 
 

@@ -21,8 +21,8 @@ import necroscope
 from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.engine.ray_errors import ADDRESS_HINT, cluster_error, told
 from necroscope.fleet.engine.ray_probe import probe
+from necroscope.fleet.engine.ray_token import ray_token
 from necroscope.fleet.engine.ray_work import code_digest
-from necroscope.fleet.jobs.tokens import ray_token
 
 REACH_SECONDS = 5.0
 PROBE_SECONDS = 120.0  # a cluster that grows by itself takes that long for its first worker

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from necroscope.errors import ClusterError, NecroscopeError
-from necroscope.fleet.jobs.tokens import ray_token
+from necroscope.fleet.engine.ray_token import ray_token
 
 TOKEN_HINT = "the cluster's own token in RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token"
 ADDRESS_HINT = "auto, HOST:6379 on a node of the cluster, or ray://HOST:10001 from elsewhere"
