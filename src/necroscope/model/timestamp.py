@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 SECOND_NS = 10**9
 SECOND_US = 10**6
+LATEST_US = 4_102_444_800 * SECOND_US  # 2100: what a host sends of a later time is not believed
 COMPACT = "%Y%m%dT%H%M%SZ"
 
 

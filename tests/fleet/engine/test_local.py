@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 import pytest
 
 from necroscope.errors import StoreError, UsageError
-from necroscope.fleet.engine import duck
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
 from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
+from necroscope.fleet.tables import duck
 from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.reading import read_tables

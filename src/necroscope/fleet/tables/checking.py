@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from necroscope.fleet.tables.columns import KEYS, TABLES, TIMES
-from necroscope.fleet.tables.opened import LATEST_US
+from necroscope.model.timestamp import LATEST_US
 
 FARTHEST = 2**62
 

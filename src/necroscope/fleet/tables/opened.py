@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.fleet.tables.index import Index, TableFile
-
-LATEST_US = 4_102_444_800 * 10**6  # 2100
+from necroscope.model.timestamp import LATEST_US
 
 
 @dataclass(frozen=True, slots=True)

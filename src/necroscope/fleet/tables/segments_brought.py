@@ -17,7 +17,6 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from necroscope.errors import NothingRecordedError, StoreError
-from necroscope.fleet.engine.duck import connected
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import (
     FETCHED_AT_ONCE,
@@ -29,9 +28,10 @@ from necroscope.fleet.tables.cache import (
     told,
     too_many,
 )
+from necroscope.fleet.tables.duck import connected
 from necroscope.fleet.tables.index import HOUR_US
-from necroscope.fleet.tables.opened import LATEST_US, FleetTables
-from necroscope.model.timestamp import parse_compact_utc
+from necroscope.fleet.tables.opened import FleetTables
+from necroscope.model.timestamp import LATEST_US, parse_compact_utc
 from necroscope.store.durable import write_durably
 from necroscope.store.store import DESCRIPTION, safe_name
 from necroscope.store.trusted_folder import make_trusted
