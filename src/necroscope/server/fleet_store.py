@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
     from necroscope.fleet.tables.opened import FleetTables
     from necroscope.server.fleet_span import FleetSpan
-    from necroscope.server.questions.fleet.episodes import Episode
+    from necroscope.server.questions.fleet.episodes import HostEpisode
     from necroscope.server.questions.fleet.exposure import Exposure, Hour
     from necroscope.server.questions.fleet.grouping import Grouping
 
@@ -118,7 +118,7 @@ class FleetStore:
 
         return self.kept(("grouping", label), lambda tables: read_grouping(tables, self.engine, label))
 
-    def episodes(self, span: FleetSpan) -> list[Episode]:
+    def episodes(self, span: FleetSpan) -> list[HostEpisode]:
         """What happened in a range."""
         from necroscope.server.questions.fleet.episodes import read_episodes
 

@@ -63,7 +63,7 @@ def _first_of_episodes(
     thresholds: Thresholds,
 ) -> list[EventToCompare]:
     """Return the first events of episodes, by host and time: later ones are consequences."""
-    columns = ("id", "boot_id", "time_ns", "core", "seconds")
+    columns = ("id", "boot_id", "time_ns", "seconds")
     rows = gather_episodes(tables, engine, kinds, span_us, thresholds, columns).to_pylist()
     names = ("host", "boot_id", "id", "kind", "time_us", "time_ns", "core", "seconds")
     first = [EventToCompare(*(row[name] for name in names)) for row in rows]

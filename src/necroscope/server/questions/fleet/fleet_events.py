@@ -7,7 +7,7 @@ from necroscope.fleet.tables.opened import FleetTables
 from necroscope.server.answers.fleet.fleet_events import FleetEvent, FleetEvents
 from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.questions.fleet.episodes import Episode
+from necroscope.server.questions.fleet.episodes import HostEpisode
 from necroscope.server.questions.fleet.map_rows import OTHERS
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
 
@@ -37,7 +37,7 @@ def shipped_segments(tables: FleetTables, span: FleetSpan) -> set[tuple[str, str
         }
 
 
-def _told(episode: Episode, shipped: set[tuple[str, str]]) -> FleetEvent:
+def _told(episode: HostEpisode, shipped: set[tuple[str, str]]) -> FleetEvent:
     return FleetEvent(
         id=episode.id,
         host=episode.host,

@@ -12,7 +12,7 @@ from necroscope.model.timestamp import SECOND_US
 from necroscope.server.answers.fleet.fleet_map import FleetGroup, FleetMap
 from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.questions.fleet.episodes import Episode
+from necroscope.server.questions.fleet.episodes import HostEpisode
 from necroscope.server.questions.fleet.map_columns import MapColumns, choose_columns
 from necroscope.server.questions.fleet.map_rows import MapRows, Numbers, choose_rows, recorded
 
@@ -61,7 +61,7 @@ def _place(group: FleetGroup) -> tuple[bool, float, str]:
 
 
 def _counts(
-    episodes: Sequence[Episode], places: Sequence[int], rows: MapRows, columns: MapColumns
+    episodes: Sequence[HostEpisode], places: Sequence[int], rows: MapRows, columns: MapColumns
 ) -> Numbers:
     counts = np.zeros((len(rows.names), columns.count), np.int64)
     for episode, row in zip(episodes, places, strict=True):
@@ -70,7 +70,7 @@ def _counts(
 
 
 def _affected(
-    episodes: Sequence[Episode], places: Sequence[int], rows: MapRows, columns: MapColumns
+    episodes: Sequence[HostEpisode], places: Sequence[int], rows: MapRows, columns: MapColumns
 ) -> Numbers:
     """Hosts with an episode, each once in a cell."""
     counts = np.zeros((len(rows.names), columns.count), np.int64)
@@ -80,7 +80,7 @@ def _affected(
     return counts
 
 
-def _hosts_affected(episodes: Sequence[Episode], places: Sequence[int], rows: int) -> list[int]:
+def _hosts_affected(episodes: Sequence[HostEpisode], places: Sequence[int], rows: int) -> list[int]:
     """Over the whole range."""
     pairs = {(row, episode.host) for episode, row in zip(episodes, places, strict=True)}
     return [sum(1 for place, _ in pairs if place == row) for row in range(rows)]
