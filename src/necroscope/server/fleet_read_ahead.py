@@ -31,8 +31,7 @@ def _read(fleet: FleetStore, work: Work) -> None:
     give_way()
     with suppress(NecroscopeError, OSError), needs_packages():  # whoever asks will be told
         from necroscope.server.questions.fleet.fleet import ask_fleet
-        from necroscope.server.questions.fleet.fleet_next import ask_fleet_next
-        from necroscope.server.questions.fleet.fleet_where import ask_fleet_where
+        from necroscope.server.questions.fleet.verbs import ask_fleet_next, ask_fleet_where
 
         found = ask_fleet(fleet)
         week = first_span(found.begin_us, found.end_us)

@@ -7,8 +7,8 @@ from necroscope.fleet.tables.opened import FleetTables
 from necroscope.server.answers.fleet.fleet_events import FleetEvent, FleetEvents
 from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.questions.fleet.episodes import HostEpisode
-from necroscope.server.questions.fleet.map_rows import OTHERS
+from necroscope.server.questions.fleet.answer_of import answer_of
+from necroscope.server.questions.fleet.fleet_map import OTHERS
 from necroscope.server.questions.fleet.rows import all_rows, opened, see
 
 MOST_EVENTS = 200
@@ -24,7 +24,8 @@ def ask_fleet_events(fleet: FleetStore, span: FleetSpan, label: str, group: str)
         episodes = [one for one in episodes if grouping.group_of(one.facts) == group]
     newest = episodes[::-1][:MOST_EVENTS]
     shipped = shipped_segments(fleet.tables(), span)
-    return FleetEvents([_told(one, shipped) for one in newest], len(episodes) - len(newest))
+    events = [answer_of(FleetEvent, one, is_shipped=(one.host, one.segment) in shipped) for one in newest]
+    return FleetEvents(events, len(episodes) - len(newest))
 
 
 def shipped_segments(tables: FleetTables, span: FleetSpan) -> set[tuple[str, str]]:
@@ -35,16 +36,3 @@ def shipped_segments(tables: FleetTables, span: FleetSpan) -> set[tuple[str, str
             (host, segment)
             for host, segment in all_rows(connection, "SELECT DISTINCT host, segment FROM files")
         }
-
-
-def _told(episode: HostEpisode, shipped: set[tuple[str, str]]) -> FleetEvent:
-    return FleetEvent(
-        id=episode.id,
-        host=episode.host,
-        kind=episode.kind,
-        time_us=episode.time_us,
-        text=episode.text,
-        device=episode.device,
-        core=episode.core,
-        is_shipped=(episode.host, episode.segment) in shipped,
-    )
