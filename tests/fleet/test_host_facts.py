@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.host_facts import NOT_THERE, UNKNOWN, HostFacts, gather_facts
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.opened import FleetTables

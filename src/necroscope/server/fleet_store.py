@@ -69,7 +69,7 @@ class FleetStore:
     @cached_property
     def engine(self) -> Engine:
         """Who counts: this process."""
-        from necroscope.fleet.engine.local import LocalEngine
+        from necroscope.fleet.engine.engine import LocalEngine
 
         return LocalEngine()
 

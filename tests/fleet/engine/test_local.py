@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pytest
 
 from necroscope.errors import StoreError, UsageError
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
-from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables import duck
 from necroscope.fleet.tables.index import HOUR_US

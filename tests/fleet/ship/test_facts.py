@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.fleet.ship.canonical import canonical
+from necroscope.fleet.place.canonical import canonical
 from necroscope.fleet.ship.facts import facts_of, hour_of, take_facts
 from necroscope.model.snapshot import Snapshot
 from necroscope.sources.host import Host

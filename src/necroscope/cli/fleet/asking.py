@@ -137,7 +137,7 @@ def _open_engine(arguments: argparse.Namespace) -> Iterator[Engine]:
         with ray_engine(arguments.ray_address) as engine:
             yield engine
     else:
-        from necroscope.fleet.engine.local import LocalEngine
+        from necroscope.fleet.engine.engine import LocalEngine
 
         yield LocalEngine()
 

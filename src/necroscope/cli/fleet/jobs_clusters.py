@@ -10,9 +10,15 @@ from pathlib import Path
 from necroscope.cli.fleet.asking import AskedFleet, place_address
 from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.engine.ray_token import RAY_HINT, ray_token
-from necroscope.fleet.jobs.cluster_jobs import cluster_name, hosts_of_nodes, jobs_of
-from necroscope.fleet.jobs.host_names import HostNames, known_hosts, read_hosts_file
-from necroscope.fleet.jobs.keeping import keep_jobs, remember_nodes, remembered_nodes
+from necroscope.fleet.jobs.host_names import (
+    HostNames,
+    cluster_name,
+    hosts_of_nodes,
+    jobs_of,
+    known_hosts,
+    read_hosts_file,
+)
+from necroscope.fleet.jobs.kept_jobs import keep_jobs, remember_nodes, remembered_nodes
 from necroscope.fleet.jobs.kubernetes_pods import kubernetes_api, own_namespace, read_pods
 from necroscope.fleet.jobs.ray_api import read_cluster
 from necroscope.fleet.jobs.web_api import WebApi

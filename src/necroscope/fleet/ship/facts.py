@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from necroscope.fleet.ship.canonical import canonical, digest_of
+from necroscope.fleet.place.canonical import canonical, digest_of
 from necroscope.sources.host import Host
 
 NOT_READ = "not_read"  # a section that says which others were not read, or not all of them

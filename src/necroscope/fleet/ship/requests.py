@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from necroscope.errors import NecroscopeError, PlaceError
+from necroscope.fleet.place.canonical import canonical
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.ship.canonical import canonical
 from necroscope.model.timestamp import LATEST_US
 
 SCHEMA = 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from necroscope.errors import StoreError
-from necroscope.fleet.ship.canonical import digest_of
+from necroscope.fleet.place.canonical import digest_of
 from necroscope.fleet.ship.facts import hour_of, take_facts
 from necroscope.fleet.ship.memory import Memory
 from necroscope.fleet.ship.parts import (
