@@ -5,11 +5,9 @@ Nothing here imports what only a fleet needs before it is asked.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -55,16 +53,6 @@ class FleetStore:
         """The place, opened when it is asked first."""
         with needs_packages():
             return open_place(self.address)
-
-    @cached_property
-    def fetched(self) -> Path:
-        """The store of what is brought from this place; beside the cache of tables, bounded as that is."""
-        from necroscope.fleet.tables.cache import default_cache
-
-        root = default_cache().root
-        return (
-            root.with_name(f"{root.name}-segments") / hashlib.sha256(self.address.encode()).hexdigest()[:16]
-        )
 
     @cached_property
     def engine(self) -> Engine:

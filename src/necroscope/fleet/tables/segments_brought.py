@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from necroscope.errors import NothingRecordedError, StoreError
+from necroscope.fleet.place.canonical import SHORT, digest_of
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import (
     FETCHED_AT_ONCE,
@@ -39,6 +40,12 @@ from necroscope.store.trusted_folder import make_trusted
 BROUGHT = ".brought"
 MAX_FILES = 1000  # of a segment: ours have some dozens
 MAX_BYTES = 1 << 30  # of a segment: an hour of a large node has some 100 MB
+
+
+def brought_store(address: str) -> Path:
+    """Return the store on this machine into which segments of a place are brought."""
+    root = default_cache().root
+    return root.with_name(f"{root.name}-segments") / digest_of(address.encode())[:SHORT]
 
 
 def bring_segment(place: Place, tables: FleetTables, host: str, segment: str, store_root: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from necroscope.errors import NothingRecordedError
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.fleet.tables.segments_brought import bring_segment
+from necroscope.fleet.tables.segments_brought import bring_segment, brought_store
 from necroscope.model.shell_command import necroscope_command
 from necroscope.model.timestamp import SECOND_US, iso_utc_seconds
 from necroscope.server.answers.fleet.fleet_moment import FleetMoment, Whereabouts
@@ -30,9 +30,10 @@ def ask_fleet_moment(fleet: FleetStore, span: Range) -> FleetMoment:
         return FleetMoment("here", here, "")
     shipped = _shipped(fleet.tables(), span)
     if any(is_inside for _, is_inside in shipped):
+        store = brought_store(fleet.address)
         for segment, _ in shipped[:MOST_SEGMENTS]:
-            bring_segment(fleet.place, fleet.tables(), span.host, segment, fleet.fetched)
-        fleet.store.also_in(fleet.fetched)
+            bring_segment(fleet.place, fleet.tables(), span.host, segment, store)
+        fleet.store.also_in(store)
         return FleetMoment("brought", _touched(fleet, span), "")
     whereabouts: Whereabouts = "not shipped" if _is_known(fleet.tables(), span) else "unknown host"
     return FleetMoment(whereabouts, 0, _command(fleet, span))
