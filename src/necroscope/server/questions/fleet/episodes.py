@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from necroscope.fleet.episodes import first_events
+from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.questions.fleet.rows import opened, see
 from necroscope.signals.thresholds import load_thresholds
 
 QUERY = """
@@ -35,8 +35,7 @@ class HostEpisode:
 def read_episodes(tables: FleetTables, span: FleetSpan) -> list[HostEpisode]:
     """Return the first events of the episodes of a range, the oldest first."""
     parameters = [list(span.kinds), span.begin_us, span.end_us]
-    with opened() as connection:
-        see(connection, tables, ("events",), span.begin_us, span.end_us)
+    with viewed({"events": tables.paths("events", span.begin_us, span.end_us)}) as connection:
         rows = connection.sql(QUERY, params=parameters).to_arrow_table()
     first = first_events(rows, load_thresholds(None)).drop_columns(UNSEEN).to_pylist()
     found = [

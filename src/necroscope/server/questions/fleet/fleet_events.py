@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from necroscope.errors import UsageError
+from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.server.answers.fleet.fleet_events import FleetEvent, FleetEvents
 from necroscope.server.fleet_span import HOUR_US, FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.answer_of import answer_of
 from necroscope.server.questions.fleet.fleet_map import OTHERS
-from necroscope.server.questions.fleet.rows import all_rows, opened, see
 
 MOST_EVENTS = 200
 
@@ -30,9 +30,6 @@ def ask_fleet_events(fleet: FleetStore, span: FleetSpan, label: str, group: str)
 
 def shipped_segments(tables: FleetTables, span: FleetSpan) -> set[tuple[str, str]]:
     """Host and segment of what was sent as a whole. A segment may begin in the hour before its event."""
-    with opened() as connection:
-        see(connection, tables, ("files",), span.begin_us - HOUR_US, span.end_us)
-        return {
-            (host, segment)
-            for host, segment in all_rows(connection, "SELECT DISTINCT host, segment FROM files")
-        }
+    with viewed({"files": tables.paths("files", span.begin_us - HOUR_US, span.end_us)}) as connection:
+        rows = connection.execute("SELECT DISTINCT host, segment FROM files").fetchall()
+    return {(host, segment) for host, segment in rows}
