@@ -7,7 +7,8 @@ from contextlib import suppress
 
 from necroscope.errors import NecroscopeError
 from necroscope.fleet.packages import needs_packages
-from necroscope.server.fleet_span import HOUR_US, FleetSpan
+from necroscope.model.timestamp import HOUR_US
+from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.priority import give_way
 from necroscope.server.work import Work

@@ -11,9 +11,9 @@ from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.episodes import gather_episodes
 from necroscope.fleet.questions.culprit_work import EventToCompare, ShippedSegment
-from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.common_culprit import NotCompared
+from necroscope.model.timestamp import HOUR_US
 from necroscope.signals.thresholds import Thresholds
 
 # Quiet seconds are taken from before the event, 120 of them, and from after it where there are too few.

@@ -10,7 +10,7 @@ from typing import Any
 
 from necroscope.fleet.place.place import BadObjectError, Place, Stored
 from necroscope.fleet.tables.columns import TIMES
-from necroscope.fleet.tables.index import ALWAYS, HOUR_US, Index
+from necroscope.fleet.tables.index import ALWAYS, Index
 from necroscope.fleet.tables.parts import (
     MAX_FACTS,
     MAX_FACTS_BYTES,
@@ -21,6 +21,7 @@ from necroscope.fleet.tables.parts import (
     parse_section,
     part_order,
 )
+from necroscope.model.timestamp import HOUR_US
 
 NEAR_HOURS = 366 * 24  # before now: all tables of so many hours have 10 MB of the 16 of an index
 MAX_ODD_HOURS = 1000  # of all hosts together; wrong clocks mostly stand at 1970

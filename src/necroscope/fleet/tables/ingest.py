@@ -28,7 +28,6 @@ from necroscope.fleet.tables.dropping import blobs_beyond, hours_beyond, outdate
 from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, reject_odd_hours, waiting_parts
 from necroscope.fleet.tables.index import (
     FILE,
-    HOUR_US,
     INDEX,
     MAX_INDEX_BYTES,
     DamagedIndexError,
@@ -40,6 +39,7 @@ from necroscope.fleet.tables.index import (
 from necroscope.fleet.tables.parquet import decoded
 from necroscope.fleet.tables.parts import Part, RejectedError
 from necroscope.model.fleet.ingested import Ingested, Removed
+from necroscope.model.timestamp import HOUR_US
 
 READ_AT_ONCE = 16
 MOST_REJECTED = 1000  # are named in the index

@@ -30,9 +30,8 @@ from necroscope.fleet.tables.cache import (
     too_many,
 )
 from necroscope.fleet.tables.duck import connected
-from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.model.timestamp import LATEST_US, parse_compact_utc
+from necroscope.model.timestamp import HOUR_US, LATEST_US, parse_compact_utc
 from necroscope.store.durable import write_durably
 from necroscope.store.store import DESCRIPTION, safe_name
 from necroscope.store.trusted_folder import make_trusted

@@ -17,17 +17,9 @@ import pyarrow as pa
 from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.columns import TIMES
-from necroscope.fleet.tables.index import (
-    ALWAYS,
-    HOUR_US,
-    INDEX,
-    Index,
-    TableFile,
-    hour_of,
-    index_bytes,
-    table_file,
-)
+from necroscope.fleet.tables.index import ALWAYS, INDEX, Index, TableFile, index_bytes, table_file
 from necroscope.fleet.tables.parquet import conformed, decoded, encoded, in_order, joined
+from necroscope.model.timestamp import HOUR_US, hour_of
 
 HELD_ROWS = 8_000_000  # some 1.3 GB of `segments`
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from necroscope.fleet.tables.duck import viewed
-from necroscope.fleet.tables.index import ALWAYS, HOUR_US
+from necroscope.fleet.tables.index import ALWAYS
+from necroscope.model.timestamp import HOUR_US
 from necroscope.server.answers.fleet.fleet import Fleet, FleetLabel, Rejected
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore

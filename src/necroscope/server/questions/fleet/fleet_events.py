@@ -5,8 +5,9 @@ from __future__ import annotations
 from necroscope.errors import UsageError
 from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.opened import FleetTables
+from necroscope.model.timestamp import HOUR_US
 from necroscope.server.answers.fleet.fleet_events import FleetEvent, FleetEvents
-from necroscope.server.fleet_span import HOUR_US, FleetSpan
+from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.answer_of import answer_of
 from necroscope.server.questions.fleet.fleet_map import OTHERS

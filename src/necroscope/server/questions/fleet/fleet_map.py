@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from necroscope.fleet.questions.where import UNKNOWN_VALUE
-from necroscope.model.timestamp import SECOND_US
+from necroscope.model.timestamp import HOUR_US, SECOND_US
 from necroscope.server.answers.fleet.fleet_map import FleetGroup, FleetMap
-from necroscope.server.fleet_span import HOUR_US, FleetSpan
+from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.episodes import HostEpisode
 from necroscope.server.questions.fleet.exposure import Hour

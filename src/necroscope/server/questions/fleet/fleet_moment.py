@@ -7,7 +7,7 @@ from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.segments_brought import bring_segment, brought_store
 from necroscope.model.shell_command import necroscope_command
-from necroscope.model.timestamp import SECOND_US, iso_utc_seconds
+from necroscope.model.timestamp import HOUR_US, SECOND_US, iso_utc_seconds
 from necroscope.server.answers.fleet.fleet_moment import FleetMoment, Whereabouts
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.hidden_paths import folder_of
@@ -15,7 +15,6 @@ from necroscope.server.range_and_filters import Range
 
 LONGEST_SECONDS = 7200  # of a moment
 AROUND_US = 300 * SECOND_US  # neighbours: quiet seconds to compare with
-HOUR_US = 3600 * SECOND_US
 MOST_SEGMENTS = 80
 PLACE = "PLACE"  # a folder of the server: who has the host send it knows where it is there
 SHIPPED = """SELECT DISTINCT segment, begin_us < ? AND end_us > ? FROM files
