@@ -24,7 +24,7 @@ LONGEST = 300
 
 
 @contextmanager
-def told(address: str) -> Iterator[None]:
+def translate_errors(address: str) -> Iterator[None]:
     """Errors of Ray become ClusterError; those of our own work come out as they are."""
     import ray
 

@@ -53,7 +53,7 @@ def open_s3(address: str) -> S3Place:
     endpoint = urlsplit(words.get("endpoint", "https://"))
     if endpoint.scheme not in ("http", "https") or ("endpoint" in words and not endpoint.netloc):
         raise UsageError(f"'{words.get('endpoint')}' is not http://HOST:PORT", hint=HINT)
-    with told(address, parts.netloc):
+    with translate_errors(address, parts.netloc):
         files = S3FileSystem(
             endpoint_override=endpoint.netloc or None,
             scheme=endpoint.scheme,
@@ -81,7 +81,7 @@ class S3Place:
 
     def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
         """Return what an object holds, or None if there is none. PlaceError if it holds more."""
-        with self._told():
+        with self._translate_errors():
             try:
                 with self._files.open_input_stream(self._path(name)) as stream:
                     content: bytes = stream.read(max_bytes + 1)
@@ -94,14 +94,14 @@ class S3Place:
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object there, all of it or nothing."""
-        with self._told():
+        with self._translate_errors():
             stream = self._files.open_output_stream(self._path(name))
             stream.write(content)
             stream.close()
 
     def write_file(self, name: str, path: Path) -> None:
         """The same with the content of a file, a part at a time."""
-        with os.fdopen(open_plain(path), "rb") as file, self._told():
+        with os.fdopen(open_plain(path), "rb") as file, self._translate_errors():
             stream = self._files.open_output_stream(self._path(name))
             try:
                 while chunk := file.read(CHUNK_BYTES):
@@ -118,17 +118,17 @@ class S3Place:
         """Copy an object to a file; False if there is none. PlaceError if it holds more."""
         make_folders(path.parent)
         try:
-            with self._told(), self._files.open_input_stream(self._path(name)) as stream:
+            with self._translate_errors(), self._files.open_input_stream(self._path(name)) as stream:
                 write_durably(path, AtMost(stream, max_bytes))
                 return True
         except FileNotFoundError:
-            with self._told():
+            with self._translate_errors():
                 self._look_for_bucket()
             return False
 
     def size(self, name: str) -> int | None:
         """How large an object is; None: there is none."""
-        with self._told():
+        with self._translate_errors():
             try:
                 with self._files.open_input_file(self._path(name)) as file:  # one request; an info takes two
                     return int(file.size())
@@ -138,7 +138,7 @@ class S3Place:
 
     def modified_us(self, name: str) -> int | None:
         """When an object was written, by the clock of the place; None: there is none."""
-        with self._told():
+        with self._translate_errors():
             info = self._files.get_file_info(self._path(name))
             return int(info.mtime_ns) // 1000 if info.type == FileType.File and info.mtime_ns else None
 
@@ -157,12 +157,15 @@ class S3Place:
 
     def remove(self, name: str) -> None:
         """Take an object away."""
-        with self._told(), suppress(FileNotFoundError):
+        with self._translate_errors(), suppress(FileNotFoundError):
             self._files.delete_file(self._path(name))
 
     def _list(self, prefix: str, *, recursive: bool) -> list[FileInfo]:
         below = self._path(prefix) if prefix else self._base
-        with self._told(), suppress(FileNotFoundError):  # a bucket that is not there is another error
+        with (
+            self._translate_errors(),
+            suppress(FileNotFoundError),
+        ):  # a bucket that is not there is another error
             found: list[FileInfo] = self._files.get_file_info(FileSelector(below, recursive=recursive))
             return found
         return []
@@ -186,8 +189,8 @@ class S3Place:
         return path.removeprefix(f"{self._base}/")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        with told(self.address, self._bucket):
+    def _translate_errors(self) -> Iterator[None]:
+        with translate_errors(self.address, self._bucket):
             yield
 
 
@@ -227,7 +230,7 @@ KNOWN = (
 
 
 @contextmanager
-def told(address: str, bucket: str) -> Iterator[None]:
+def translate_errors(address: str, bucket: str) -> Iterator[None]:
     """Make a PlaceError of what pyarrow raises; a missing object stays FileNotFoundError."""
     try:
         yield

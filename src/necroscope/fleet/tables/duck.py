@@ -31,7 +31,7 @@ LEAST_BYTES = 64 << 20
 @contextmanager
 def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one question. StoreError: a table cannot be read, or takes too much memory."""
-    with _told(), _database(os.getpid(), _memory_bytes()).cursor() as connection:
+    with _translate_errors(), _database(os.getpid(), _memory_bytes()).cursor() as connection:
         yield connection
 
 
@@ -85,7 +85,7 @@ def _threads() -> int:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException as error:

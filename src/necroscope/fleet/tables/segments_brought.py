@@ -26,8 +26,8 @@ from necroscope.fleet.tables.cache import (
     Wanted,
     default_cache,
     fetch_checked,
-    told,
     too_many,
+    translate_errors,
 )
 from necroscope.fleet.tables.duck import connected
 from necroscope.fleet.tables.opened import FleetTables
@@ -78,7 +78,7 @@ def bring_files(
         with suppress(OSError):  # there is none, or it is of another user
             os.utime(mark)
         return folder
-    with told(store_root):
+    with translate_errors(store_root):
         make_trusted(folder.parent)
         make_trusted(mark.parent)
         with tempfile.TemporaryDirectory(prefix=MAKING, dir=folder.parent) as made:
