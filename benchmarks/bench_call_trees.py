@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.timing import best_of, report
 from necroscope.fleet.call_trees import CallTrees, ProfilePart, merge_call_trees
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.profiles.window import Split
 
 TARGET_SECONDS = 1.5

@@ -32,6 +32,7 @@ STAGES = [
     "inventory",
     "remedies",
 ]
+FLEET_FOLDERS = ["place", "tables", "engine", "jobs", "ship", "questions"]
 FILES = sorted(SRC.rglob("*.py"))
 # They write what systemd or a script has as words, for parsers of ours. Nobody pastes that.
 QUOTING_FOR_PARSERS = ("sources/systemd/unit_details.py", "sources/systemd/failed_steps.py")
@@ -51,11 +52,16 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imported_stages(path: Path) -> set[str]:
+def imported_names(path: Path) -> set[str]:
     tree = tree_of(path)
     names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return {name.split(".")[1] for name in names if name.startswith("necroscope.")}
+    return names | {
+        alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    }
+
+
+def imported_stages(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imported_names(path) if name.startswith("necroscope.")}
 
 
 def test_data_flows_one_way() -> None:
@@ -67,6 +73,15 @@ def test_data_flows_one_way() -> None:
             if not_allowed := imported_stages(path) - allowed:
                 wrong[str(path.relative_to(SRC))] = not_allowed
     assert wrong == {}
+
+
+def test_the_folders_of_the_fleet_import_in_one_direction() -> None:
+    wrong = set()
+    for place, folder in enumerate(FLEET_FOLDERS):
+        for path in (SRC / "fleet" / folder).rglob("*.py"):
+            later = tuple(f"necroscope.fleet.{name}" for name in FLEET_FOLDERS[place + 1 :])
+            wrong |= {(path.name, name) for name in imported_names(path) if name.startswith(later)}
+    assert wrong == set()
 
 
 def test_files_are_named_by_what_is_in_them() -> None:

@@ -12,8 +12,8 @@ from lab.fleets.fleet import make_fleet, randoms
 from lab.fleets.incidents import make_events
 from lab.fleets.plan import Plan
 from lab.fleets.segment_rows import Told, event_rows, segment_rows
+from lab.fleets.written_tables import write_fleet_tables
 from necroscope.fleet.tables.index import Index
-from necroscope.fleet.tables.writing import write_fleet_tables
 
 
 def write_fleet(folder: Path, plan: Plan) -> Index:

@@ -1,4 +1,4 @@
-"""The supervisor of children: when it ends them, what it passes on, and how long it waits after a failure."""
+"""The supervisor of children: when it ends them, and what it passes on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.agent import child_job
-from necroscope.agent.child_job import NOT_STARTED, ChildJob, Retry, add_jitter
+from necroscope.agent.child_job import NOT_STARTED, ChildJob
 from necroscope.store.child import Ended
 
 
@@ -66,15 +65,3 @@ def test_at_the_end_there_is_one_more_attempt_if_there_is_time(first: str) -> No
     assert given == ([] if first == "sleep 60" else [0.25])
     assert (len(heard.ended), heard.job.pid) == (1, None)
     assert time.monotonic() - begin < 5
-
-
-def test_the_pause_doubles_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_job, "JITTER_RATIO", 0.0)
-    retry = Retry(60.0, 600.0)
-    assert [retry.pause_seconds(failures) for failures in range(1, 7)] == [60, 120, 240, 480, 600, 600]
-    assert retry.pause_seconds(10_000) == 600
-
-
-def test_pauses_differ_between_nodes() -> None:
-    pauses = {add_jitter(100.0) for _ in range(10)}
-    assert len(pauses) == 10 and all(80 <= pause <= 120 for pause in pauses)

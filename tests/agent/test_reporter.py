@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from necroscope.agent import child_job
 from necroscope.agent import reporter as module
-from necroscope.agent.child_job import Retry
 from necroscope.agent.reporter import MAX_EVENTS, Reporter
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.handover import Handover, read_handover, write_handover
 from necroscope.kubernetes.kept_reports import MOST_WAITING, OLDEST_NS, KeptReports, Waiting, too_many
 from necroscope.kubernetes.ray_pods import NodePod
+from necroscope.model import retry
+from necroscope.model.retry import Retry
 
 GOOD = Condition("necroscope.dev/NICResetting", "False", "NoNICReset", "all is well")
 BAD = Condition("necroscope.dev/NICResetting", "True", "NICReset", "eth0 stalled")
@@ -64,7 +64,7 @@ class Children:
 def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Children:
     monkeypatch.setattr(module, "SOON", 0.0)
     monkeypatch.setattr(module, "SHORTEST_PAUSE", 0.0)
-    monkeypatch.setattr(child_job, "JITTER_RATIO", 0.0)
+    monkeypatch.setattr(retry, "JITTER_RATIO", 0.0)
     return Children(tmp_path)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from necroscope.agent import shipper as shipper_module
-from necroscope.agent.child_job import Retry
 from necroscope.agent.shipper import Shipper
+from necroscope.model.retry import Retry
 
 Make = Callable[[str], Shipper]
 GOOD = '{"sent": 2, "waiting": 0, "given_up": [], "last_success_us": 5, "cpu_seconds": 0.25, "problems": []}'

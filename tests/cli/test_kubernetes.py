@@ -77,7 +77,7 @@ def test_a_report_that_nobody_hears(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["kubernetes", "report", "--store", str(tmp_path), *NOBODY]) == 3
     told = capsys.readouterr()
     assert "Connection refused" in told.err
-    assert "is the API server up" in told.err
+    assert "is the server up" in told.err
 
 
 def test_what_would_be_told_is_shown_though_nobody_answers(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from necroscope import _native
 from necroscope.fleet.call_trees import CallTrees, ProfilePart, merge_call_trees, parts_of
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.idle import idle_rule

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from necroscope.fleet.engine.local import LocalEngine
+from lab.fleets.written_tables import write_fleet_tables
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.host_facts import NOT_THERE, UNKNOWN, HostFacts, gather_facts
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.reading import read_tables
-from necroscope.fleet.tables.writing import write_fleet_tables
 
 SETS = [
     ("id-1", "labels", "l1"),

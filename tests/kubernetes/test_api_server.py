@@ -19,8 +19,7 @@ from necroscope.fleet.jobs import kubernetes_pods
 from necroscope.fleet.jobs.kubernetes_pods import IN_CLUSTER, kubernetes_api, read_pods
 from necroscope.kubernetes import access
 from necroscope.kubernetes.access import Access
-from necroscope.kubernetes.api_server import ApiServer
-from necroscope.kubernetes.asking_again import TRIES
+from necroscope.kubernetes.api_server import TRIES, ApiServer
 from necroscope.kubernetes.conditions import condition_rules
 from necroscope.kubernetes.event_series import EventSeries
 from necroscope.model.labels import Label

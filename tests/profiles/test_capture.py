@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from necroscope import _native
+from necroscope.model import retry
 from necroscope.profiles.capture import Capture, CaptureNews, Closed, Ended, Ready
 from necroscope.profiles.perf_command import BUILD_IDS, CONTROL, DATA_NAME
 from necroscope.profiles.perf_session import parse_status, read_status
@@ -334,8 +335,9 @@ def test_a_perf_that_is_not_permitted(make: Make, tmp_path: Path) -> None:
     assert capture.tick(time.monotonic_ns()) == []
 
 
-def test_pauses_between_starts(make: Make, tmp_path: Path) -> None:
+def test_pauses_between_starts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A perf that crashes is started again after 1, 2, 4 ... 60 seconds."""
+    monkeypatch.setattr(retry, "JITTER_RATIO", 0.0)
     capture = make(perf=false_perf(tmp_path, "kill -ABRT $$"))
     now_ns = time.monotonic_ns()
     capture.start()

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from necroscope.errors import StoreError, StoreHeldError
+from necroscope.fleet.place.canonical import canonical
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.ship.requests import read_requests
-from necroscope.fleet.tables import checking, inboxes, odd_hours, parts
+from necroscope.fleet.tables import inboxes, parts
 from necroscope.fleet.tables import ingest as ingest_module
-from necroscope.fleet.tables.index import HOUR_US, INDEX, MAX_INDEX_BYTES
+from necroscope.fleet.tables.index import INDEX, MAX_INDEX_BYTES
 from necroscope.fleet.tables.ingest import ingest
-from necroscope.fleet.tables.parts import canonical
 from necroscope.fleet.tables.reading import read_tables
+from necroscope.model.timestamp import HOUR_US
 from tests.fleet.tables.shipped import BEGIN_US, put_facts, put_files, put_part, put_segment, rows_of
 
 
@@ -95,8 +96,8 @@ def test_a_whole_number_that_is_not_a_fraction(place: FolderPlace) -> None:
 
 def test_a_value_that_no_table_takes(place: FolderPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should the checks ever let one through, only its part is rejected."""
-    unchecked = tuple((name, lambda value: True) for name, _ in checking.CHECKS["segments"])
-    monkeypatch.setitem(checking.CHECKS, "segments", unchecked)
+    unchecked = tuple((name, lambda value: True) for name, _ in parts.CHECKS["segments"])
+    monkeypatch.setitem(parts.CHECKS, "segments", unchecked)
     for value in ("many", 2**70):
         name = put_forged(place, {"segment": {"cores": value}})
         assert ingest_good(place, name)
@@ -189,7 +190,7 @@ def test_files_of_a_segment_are_of_its_hour(place: FolderPlace) -> None:
 def test_hours_of_all_years_do_not_fill_the_index(
     place: FolderPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(odd_hours, "MAX_ODD_HOURS", 5)
+    monkeypatch.setattr(inboxes, "MAX_ODD_HOURS", 5)
     for number in range(20):
         put_segment(place, "evil", number * HOUR_US + 1)
     done = ingest(place)

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from necroscope.model.labels import Label
-from necroscope.sources import kubernetes_node
-from necroscope.sources.cloud import asking
-from necroscope.sources.cloud.asking import UnansweredError
+from necroscope.sources import http_client, kubernetes_node
 from necroscope.sources.cloud.identity import Identity
 from necroscope.sources.host import Host
+from necroscope.sources.http_client import UnansweredError
 from necroscope.sources.instance import INSTANCE
 from necroscope.sources.kubernetes_node import ask_node, parse_node
 from tests.sources.metadata_services import Answer, Answers, always, serving, trickling
@@ -67,7 +66,7 @@ def context_of(folder: Path) -> ssl.SSLContext:
 @pytest.fixture
 def in_a_pod(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(kubernetes_node, "ACCOUNT", certificate)
-    monkeypatch.setattr(asking, "TIMEOUT_SECONDS", 10.0)  # the machine may be busy
+    monkeypatch.setattr(http_client, "BRIEF_SECONDS", 10.0)  # the machine may be busy
     monkeypatch.setenv("NODE_NAME", NAME)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     return certificate
@@ -105,8 +104,8 @@ def test_a_node_and_its_labels(in_a_pod: Path, monkeypatch: pytest.MonkeyPatch) 
     [
         (always(403, b'{"kind": "Status"}'), "403"),
         (always(200, b'{"kind": "Status"}'), "no description"),
-        (always(200, b"<html>"), "Expecting value"),
-        (always(200, b"x" * (2 << 20)), "too long"),
+        (always(200, b"<html>"), "cut or damaged"),
+        (always(200, b"x" * (2 << 20)), "more than 1 MiB"),
         (always(307, b"", Location="https://127.0.0.1:1/"), "307"),
     ],
     ids=["refused", "another kind", "html", "huge", "elsewhere"],
@@ -140,7 +139,7 @@ def test_a_server_that_we_do_not_trust_gets_no_token(
 
 @pytest.mark.parametrize("head", [b"", b"\x16\x03\x03\x40\x00"], ids=["no TLS", "a slow handshake"])
 def test_half_a_second_and_no_more(in_a_pod: Path, monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    monkeypatch.setattr(asking, "TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(http_client, "BRIEF_SECONDS", 0.5)
     with trickling(head, b"\x02") as place:
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", place.rpartition(":")[2])
         began = time.monotonic()

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from lab.fleets.plan import Leak, Plan, Plant
 from lab.fleets.tables import write_fleet
-from necroscope.fleet.jobs.keeping import keep_jobs
+from necroscope.fleet.jobs.kept_jobs import keep_jobs
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.model.fleet.job import Job
 from necroscope.server.fleet_span import FleetSpan

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from necroscope.store.child import Child, Ended
 
-JITTER_RATIO = 0.2  # of a pause: a thousand nodes that were started together must not come together
-MAX_DOUBLINGS = 30
 NOT_STARTED = "not-started"  # the slug when there was no child that could print one
-
-
-def add_jitter(seconds: float) -> float:
-    """Return a pause that differs a little between nodes."""
-    return seconds * random.uniform(1 - JITTER_RATIO, 1 + JITTER_RATIO)
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The pause after a failure, doubled with each one in a row."""
-
-    first_seconds: float
-    max_seconds: float
-
-    def pause_seconds(self, failures: int) -> float:
-        """Return how long to wait after so many failures in a row, at least one."""
-        doubled = self.first_seconds * 2.0 ** min(failures - 1, MAX_DOUBLINGS)
-        return add_jitter(min(doubled, self.max_seconds))
 
 
 class ChildJob:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from necroscope.agent.child_job import ChildJob, Retry, add_jitter
+from necroscope.agent.child_job import ChildJob
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.handover import Handover, write_handover
 from necroscope.model.recorder_status import KubernetesStatus
+from necroscope.model.retry import Retry, add_jitter
 from necroscope.store.child import Ended
 
 SHORTEST_PAUSE = 3.0  # seconds between two reports, whatever happens

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from necroscope.agent.child_job import NOT_STARTED, ChildJob, Retry
+from necroscope.agent.child_job import NOT_STARTED, ChildJob
+from necroscope.model.retry import Retry
 from necroscope.store.child import Ended
 
 RETRY = Retry(first_seconds=1.0, max_seconds=60.0)

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from necroscope.agent.child_job import ChildJob, Retry, add_jitter
+from necroscope.agent.child_job import ChildJob
 from necroscope.model.recorder_status import ShipStatus
+from necroscope.model.retry import Retry, add_jitter
 from necroscope.store.child import Ended
 
 FIRST_SECONDS = 60.0  # within which the first is started, so that a new host is soon seen

@@ -1,7 +1,4 @@
-"""Episodes of a fleet: the windows of signals/episodes.py, applied to millions of rows at once.
-
-Of NICs, each device has its own episodes; of other kinds, each host.
-"""
+"""Episodes of a fleet: windows and places as in signals/episodes.py, applied to millions of rows at once."""
 
 from __future__ import annotations
 
@@ -9,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.signals.episodes import episode_seconds
+from necroscope.signals.episodes import LOCKUPS, episode_seconds
 from necroscope.signals.thresholds import Thresholds
 
-KEYS = ("host", "kind", "device", "bus", "phase", "time_us")  # what an episode is found by
+PLACES = ("device", "bus", "unit", "core", "process")  # the first that an event names is its place
+KEYS = ("host", "kind", *PLACES, "phase", "time_us")  # what an episode is found by
 COUNT = (("events", "sum", "count(*)"),)
 
 
@@ -37,10 +36,10 @@ def gather_episodes(  # noqa: PLR0913, PLR0917 - what was asked, and of whom
 
 def first_events(rows: pa.Table, thresholds: Thresholds) -> pa.Table:
     """Return the rows that begin an episode, of events in any order."""
-    host, kind, device, bus, phase = (texts(rows, name) for name in KEYS[:-1])
+    host, kind, phase = (texts(rows, name) for name in ("host", "kind", "phase"))
     time_us = rows.column("time_us").to_numpy().astype(np.int64)
-    place = np.where(kind == "nic-reset", np.where(device == "", bus, device), "")
-    codes = [np.unique(one, return_inverse=True)[1] for one in (host, kind, place)]
+    what = np.where(np.isin(kind, list(LOCKUPS)), "lockup", kind)
+    codes = [np.unique(one, return_inverse=True)[1] for one in (host, what, _places(rows))]
     order = np.lexsort((time_us, codes[2], codes[1], codes[0]))
     gaps_us = {one: episode_seconds(one, thresholds) * 1e6 for one in np.unique(kind)}
     gap_us = np.array([gaps_us[one] for one in kind[order][1:]])
@@ -51,6 +50,16 @@ def first_events(rows: pa.Table, thresholds: Thresholds) -> pa.Table:
     is_trouble = phase[order] != "done"
     _, first = np.unique(episode[is_trouble], return_index=True)
     return rows.take(pa.array(order[is_trouble][first]))
+
+
+def _places(rows: pa.Table) -> NDArray[np.object_]:
+    """Return what `place_of` in signals/episodes.py says of an event."""
+    named = [rows.column(name).cast(pa.string()) for name in PLACES]
+    named[PLACES.index("core")] = pc.binary_join_element_wise("core", named[PLACES.index("core")], " ")
+    nothing = pa.scalar(None, pa.string())
+    place = pc.coalesce(*(pc.if_else(pc.equal(one, ""), nothing, one) for one in named))
+    found: NDArray[np.object_] = place.fill_null("").to_numpy(zero_copy_only=False).astype(object)
+    return found
 
 
 def texts(rows: pa.Table, name: str) -> NDArray[np.object_]:

@@ -1,33 +1,48 @@
-"""The API server, asked with the standard library: one connection, the token read anew for each request.
-
-No redirect is followed (it would take the token elsewhere) and no proxy is used. Answers are read up to a
-limit.
-"""
+"""The API server: what is asked at once again, what later, and what somebody has to repair."""
 
 from __future__ import annotations
 
-import http.client
 import json
-import socket
-import ssl
+import random
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
-from urllib.parse import urlsplit
 
-from necroscope import __version__
-from necroscope.errors import NotReportedError
-from necroscope.fleet.jobs.tokens import read_token
-from necroscope.fleet.jobs.web_api import parse_server
+from necroscope.errors import NotReportedError, ReportRefusedError
 from necroscope.kubernetes.access import Access
+from necroscope.model.retry import Deadline, Retry
+from necroscope.sources.http_client import (
+    ACCEPT_JSON,
+    HttpClient,
+    HttpReply,
+    TooLateError,
+    UnansweredError,
+    read_token,
+)
 
-TIMEOUT_SECONDS = 10.0
-LARGEST_BYTES = 8 << 20  # a node with all images that it has pulled is 100 kB
+TRIES = 4
+CONFLICT = Retry(first_seconds=0.4, max_seconds=2.0)
 STRATEGIC = "application/strategic-merge-patch+json"
 JSON = "application/json"
+RIGHTS = "its account needs: nodes get; nodes/status patch; events create and patch (docs/conditions.md)"
 
 
 class NoAnswerError(NotReportedError):
     """The API server took the question, and nothing came back in time."""
+
+
+class TooBusyError(NotReportedError):
+    """The API server asks to be left alone for some seconds: longer than we may wait."""
+
+    def __init__(self, what: str, seconds: float) -> None:
+        super().__init__(what, hint="it is tried again when that is over")
+        self.seconds = seconds
+
+
+class ServerFailsError(NotReportedError):
+    """The API server is there, and fails with what it is asked for: a webhook of the cluster, say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,102 +55,104 @@ class Reply:
 
     @property
     def is_ok(self) -> bool:
-        """Whether it did what it was asked for."""
+        """Return whether it did what it was asked for."""
         return 200 <= self.status < 300
 
     @property
+    def is_conflict(self) -> bool:
+        """Return whether something else changed the object; that it is there already would not change."""
+        is_there = isinstance(self.document, dict) and self.document.get("reason") == "AlreadyExists"
+        return self.status == 409 and not is_there
+
+    @property
+    def is_by_policy(self) -> bool:
+        """Return whether a policy of the cluster refused it, and not the API server itself."""
+        return "ValidatingAdmissionPolicy" in self.said
+
+    @property
     def said(self) -> str:
-        """Its own words about a failure."""
+        """Return its own words about a failure."""
         message = self.document.get("message") if isinstance(self.document, dict) else None
         return " ".join(str(message or "no reason given").split())[:500]
 
 
 class ApiServer:
-    """One connection, made when it is needed and again when it was closed."""
+    """One connection to it."""
 
-    def __init__(self, access: Access, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        self._access = access
-        self._timeout_seconds = timeout_seconds
-        self._base = urlsplit(access.address).path.rstrip("/")
-        self._connection = self._connect()
-        self._is_used = False
+    def __init__(self, access: Access) -> None:
+        token = partial(read_token, access.token_file) if access.token_file else str
+        self._client = HttpClient(access.address, token, access.ca_file)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        self._client.__exit__()
 
     def ask(self, method: str, path: str, body: Any = None, content_type: str = JSON) -> Reply:
-        """Its answer. NotReportedError: there is none; ClusterError: there is no token."""
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Accept": JSON, "User-Agent": f"necroscope/{__version__}"}
-        if data is not None:
-            headers["Content-Type"] = content_type
-        if self._access.token_file:
-            headers["Authorization"] = f"Bearer {read_token(self._access.token_file)}"
+        """Return its answer. NotReportedError: there is none; ClusterError: there is no token."""
+        data, headers = None, dict(ACCEPT_JSON)
+        if body is not None:
+            data, headers["Content-Type"] = json.dumps(body).encode(), content_type
         try:
-            return self._exchange(method, path, data, headers)
-        except ssl.SSLError as error:
-            hint = "--ca-file FILE names the authority of its certificate"
-            raise NotReportedError(f"{self._access.address}: {error.reason or error}", hint=hint) from error
-        except (OSError, http.client.HTTPException, UnicodeError) as error:
-            raise self._away(error) from error
-
-    def _exchange(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Reply:
-        try:
-            return self._once(method, path, data, headers)
-        except (http.client.RemoteDisconnected, ConnectionError):
-            if not self._is_used:
-                raise
-        # Closed while nobody spoke. All that we ask for may be asked for twice.
-        self._connection.close()
-        self._is_used = False
-        return self._once(method, path, data, headers)
-
-    def _once(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Reply:
-        try:
-            self._connection.request(method, f"{self._base}{path}", body=data, headers=headers)
-            answer = self._connection.getresponse()
-            content = answer.read(LARGEST_BYTES)
-            if answer.read(1):
-                raise http.client.HTTPException("the answer is too long")
-        except BaseException:
-            self._connection.close()  # what is left of an answer must not be taken for the next
-            raise
-        self._is_used = True
-        return Reply(answer.status, _parsed(content), _seconds(answer.getheader("Retry-After")))
-
-    def _connect(self) -> http.client.HTTPConnection:
-        parts = parse_server(self._access.address)
-        host, port, timeout = str(parts.hostname), parts.port, self._timeout_seconds
-        if parts.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=timeout)
-        try:
-            context = ssl.create_default_context(cafile=self._access.ca_file)
-        except OSError as error:
-            what = f"{self._access.ca_file}: {error.strerror or error}"
-            raise NotReportedError(what, hint="--ca-file FILE") from error
-        return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-
-    def _away(self, error: OSError | http.client.HTTPException | UnicodeError) -> NotReportedError:
-        address = self._access.address
-        if isinstance(error, socket.gaierror | UnicodeError):  # the latter where it can be no name at all
-            return NotReportedError(f"{address}: there is no such host", hint="is the name right?")
-        if isinstance(error, TimeoutError):
-            what = f"{address} did not answer within {self._timeout_seconds:g} s"
-            return NoAnswerError(what, hint="is a network policy or a firewall between?")
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return NotReportedError(f"{address}: {reason}", hint="is the API server up, and is this its address?")
+            reply = self._client.ask(method, path, headers, data)
+        except UnansweredError as error:
+            kind = NoAnswerError if isinstance(error, TooLateError) else NotReportedError
+            raise kind(error.what, hint=error.hint) from error
+        return Reply(reply.status, _parsed(reply), _seconds(reply.headers.get("retry-after")))
 
 
-def _parsed(content: bytes) -> Any:
+def _parsed(reply: HttpReply) -> Any:
     try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return {"message": content[:200].decode(errors="replace")}
+        return reply.json()
+    except UnansweredError:
+        return {"message": reply.content[:200].decode(errors="replace")}
 
 
 def _seconds(text: str | None) -> float | None:
-    """Of Retry-After, which the API server gives in whole seconds; a date is not understood."""
+    """Parse Retry-After, which the API server gives in whole seconds; a date is not understood."""
     return float(text) if text and text.isdecimal() and len(text) < 7 else None
+
+
+def ask_again(ask: Callable[[], Reply], deadline: Deadline) -> Reply:
+    """Return an answer that is neither a conflict nor `too many requests` nor a failure of the server.
+
+    Conflicts are asked again at once, the others after as long as the server wants. NotReportedError:
+    there was no such answer in time; TooBusyError says when to come again.
+    """
+    reply = ask()
+    for attempt in range(1, TRIES):
+        if reply.is_conflict:
+            pause = CONFLICT.pause_seconds(attempt)
+        elif reply.retry_after_seconds is not None and reply.status in (429, 500, 502, 503, 504):
+            # Not all that were sent away at once come back at once.
+            pause = reply.retry_after_seconds * random.uniform(1.0, 1.5)
+        else:
+            break
+        if pause > deadline.left:
+            raise TooBusyError(f"the API server answers with {reply.status}: {reply.said}", pause)
+        time.sleep(pause)
+        reply = ask()
+    if reply.status == 429:
+        raise TooBusyError(f"the API server is too busy: {reply.said}", reply.retry_after_seconds or 1.0)
+    if reply.status >= 500 or reply.is_conflict:
+        hint = "it is tried again; the API server's own log says more"
+        raise ServerFailsError(f"the API server answers with {reply.status}: {reply.said}", hint=hint)
+    return reply
+
+
+def refusal(reply: Reply, what: str, token_file: object, node: str) -> ReportRefusedError:
+    """Return what somebody has to repair, and where."""
+    if reply.is_by_policy:
+        hint = "the policy lets a pod report about its own node only: is NODE_NAME the pod's spec.nodeName?"
+    elif reply.status == 401:
+        hint = f"the token in {token_file} is not, or no longer, one of this cluster"
+    elif reply.status == 403:
+        hint = RIGHTS
+    elif reply.status == 404:
+        hint = f"is '{node}' the node's name in the cluster? NODE_NAME must be spec.nodeName, or --node NAME"
+    elif 300 <= reply.status < 400:
+        hint = "the address leads elsewhere: tokens are not sent there; give the API server's own"
+    else:
+        hint = "please report it: the API server does not understand what we say"
+    return ReportRefusedError(f"{what}: {reply.said} ({reply.status})", hint=hint)

@@ -13,8 +13,15 @@ from typing import Any
 
 from necroscope.errors import ClusterError, NecroscopeError, ReportRefusedError
 from necroscope.kubernetes.access import Access
-from necroscope.kubernetes.api_server import STRATEGIC, ApiServer, NoAnswerError, Reply
-from necroscope.kubernetes.asking_again import Patience, ServerFailsError, is_by_policy, refusal
+from necroscope.kubernetes.api_server import (
+    STRATEGIC,
+    ApiServer,
+    NoAnswerError,
+    Reply,
+    ServerFailsError,
+    ask_again,
+    refusal,
+)
 from necroscope.kubernetes.cluster_events import (
     Subject,
     event_change,
@@ -35,6 +42,7 @@ from necroscope.kubernetes.node_status import (
     status_path,
 )
 from necroscope.kubernetes.ray_pods import NodePod, find_ray_pods
+from necroscope.model.retry import Deadline
 from necroscope.sources.host import Host
 
 
@@ -65,7 +73,7 @@ class Report:
         self._access = access
         self._node = node
         self._kept = kept
-        self._patience = Patience(seconds)
+        self._deadline = Deadline(seconds)
         self._failing: set[str] = set()  # namespaces in which the API server fails, as far as this run knows
         self._refusing: set[str] = set()  # those that do not take our events
         self.reported = Reported()
@@ -183,7 +191,7 @@ class Report:
         try:
             return self._tell_event(server, subject, waiting)
         except (ServerFailsError, NoAnswerError) as error:
-            if subject.kind != "Pod" or self._patience.left <= 0:
+            if subject.kind != "Pod" or self._deadline.left <= 0:
                 raise
             self._failing.add(subject.namespace)
             self.reported.problems.append(f"{_named(subject)} waits: {error.what}")
@@ -201,11 +209,11 @@ class Report:
             return server.ask("PATCH", events_path(subject, name), event_change(waiting.series), STRATEGIC)
 
         first, second = (create, change) if waiting.series.count == 1 else (change, create)
-        reply = self._patience.ask(first)
-        return self._patience.ask(second) if reply.status in (404, 409) else reply
+        reply = ask_again(first, self._deadline)
+        return ask_again(second, self._deadline) if reply.status in (404, 409) else reply
 
     def _ask(self, server: ApiServer, method: str, path: str, body: Any, what: str) -> Reply:
-        reply = self._patience.ask(lambda: server.ask(method, path, body, STRATEGIC))
+        reply = ask_again(lambda: server.ask(method, path, body, STRATEGIC), self._deadline)
         if not reply.is_ok:
             raise self._refusal(reply, what)
         return reply
@@ -231,7 +239,7 @@ def _named(subject: Subject) -> str:
 def _is_pointless(reply: Reply) -> bool:
     """Whether an Event can never be told: its pod or its namespace is gone, or it is no Event at all."""
     is_ending = reply.status == 403 and "being terminated" in reply.said
-    is_invalid = reply.status == 422 and not is_by_policy(reply)
+    is_invalid = reply.status == 422 and not reply.is_by_policy
     return reply.status == 404 or is_ending or is_invalid
 
 

@@ -6,7 +6,10 @@ from datetime import UTC, datetime
 
 SECOND_NS = 10**9
 SECOND_US = 10**6
+HOUR_US = 3600 * SECOND_US
+LATEST_US = 4_102_444_800 * SECOND_US  # 2100: what a host sends of a later time is not believed
 COMPACT = "%Y%m%dT%H%M%SZ"
+COMPACT_HOUR = "%Y%m%dT%H"
 
 
 def iso_utc(utc_ns: int) -> str:
@@ -28,3 +31,13 @@ def parse_compact_utc(text: str) -> int:
 def iso_utc_seconds(utc_ns: int) -> str:
     """Return a point in time as text, down to the second: 2026-04-15T10:02:11Z."""
     return f"{datetime.fromtimestamp(utc_ns // SECOND_NS, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def hour_of(utc_us: int) -> str:
+    """Return the hour that a time is in, as part of a file name: 20260415T10."""
+    return f"{datetime.fromtimestamp(utc_us // SECOND_US, UTC):{COMPACT_HOUR}}"
+
+
+def hour_begin_us(hour: str) -> int:
+    """Return when an hour begins, in microseconds. Raise ValueError if it is not one."""
+    return int(datetime.strptime(hour, COMPACT_HOUR).replace(tzinfo=UTC).timestamp()) * SECOND_US

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from necroscope.model.retry import Retry
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.perf_command import PerfCommand, Wish, do_with_less, plan_command
 from necroscope.profiles.perf_session import HEAD_BYTES, PerfSession, closed_files, sessions_in
@@ -19,7 +20,7 @@ from necroscope.sources.host import Host
 from necroscope.sources.plain_files import open_plain
 
 GOOD_RUN_NS = 60 * SECOND_NS
-LONGEST_PAUSE_SECONDS = 60
+RETRY = Retry(first_seconds=1.0, max_seconds=60.0)
 MOST_RESIDENT_BYTES = 256 << 20  # perf has been seen to grow for weeks: then it is replaced
 WEIGH_EVERY_NS = 10 * SECOND_NS
 # What perf may write to a file until it is ended: what samples take, and what a node of 96 CPUs with 600
@@ -276,15 +277,15 @@ class Capture:
         return news
 
     def _fail(self, why: str, now_ns: int, *, ran: bool = False) -> None:
-        """Say what is wrong, and pause before the next start: 1 s, 2, 4 and so on.
+        """Record what is wrong, and pause before the next start.
 
         One that ran well until now is started again at once: every second without it is a hole.
         """
         self.error = why
         at_once = ran and not self._failures
-        pause_seconds = 0 if at_once else min(2**self._failures, LONGEST_PAUSE_SECONDS)
-        self._failures = min(self._failures + 1, 10)
-        self._pause_until_ns = now_ns + pause_seconds * SECOND_NS
+        pause_seconds = 0.0 if at_once else RETRY.pause_seconds(self._failures + 1)
+        self._failures += 1
+        self._pause_until_ns = now_ns + int(pause_seconds * SECOND_NS)
 
 
 def _head_beside(leftover: Path) -> Path | None:

@@ -7,7 +7,8 @@ from contextlib import suppress
 
 from necroscope.errors import NecroscopeError
 from necroscope.fleet.packages import needs_packages
-from necroscope.server.fleet_span import HOUR_US, FleetSpan
+from necroscope.model.timestamp import HOUR_US
+from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.work import Work, give_way
 
@@ -30,8 +31,7 @@ def _read(fleet: FleetStore, work: Work) -> None:
     give_way()
     with suppress(NecroscopeError, OSError), needs_packages():  # whoever asks will be told
         from necroscope.server.questions.fleet.fleet import ask_fleet
-        from necroscope.server.questions.fleet.fleet_next import ask_fleet_next
-        from necroscope.server.questions.fleet.fleet_where import ask_fleet_where
+        from necroscope.server.questions.fleet.verbs import ask_fleet_next, ask_fleet_where
 
         found = ask_fleet(fleet)
         week = first_span(found.begin_us, found.end_us)

@@ -43,6 +43,14 @@ FLEET_ERRORS: dict[int | str, dict[str, Any]] = {
     501: {"model": Failed, "description": "a package is not installed"},
     502: {"model": Failed, "description": "the fleet's place cannot be used"},
 }
+# What a range and kinds of events are asked about, and the answers.
+OF_A_SPAN: dict[str, type] = {
+    "fleet-where": FleetWhere,
+    "fleet-culprit": FleetCulprits,
+    "fleet-drift": FleetDrift,
+    "fleet-next": FleetNext,
+    "fleet-jobs": FleetJobs,
+}
 
 
 async def asked_span(begin_us: Moment, end_us: Moment, kind: Kinds = None) -> FleetSpan:
@@ -78,8 +86,9 @@ def add_fleet_routes(app: FastAPI, fleet: FleetStore, work: Work) -> None:
     """All questions about the fleet, below /api."""
     desk = _Desk(fleet, work)
     _add_what_there_is(app, desk)
-    _add_questions_about_events(app, desk)
-    _add_questions_of_their_own(app, desk)
+    for name, kind in OF_A_SPAN.items():
+        _add_question_of_a_span(app, desk, name, kind)
+    _add_rollout(app, desk)
 
 
 def _add_what_there_is(app: FastAPI, desk: _Desk) -> None:
@@ -124,69 +133,26 @@ def _add_what_there_is(app: FastAPI, desk: _Desk) -> None:
         return await desk.ask(question)
 
 
-def _add_questions_about_events(app: FastAPI, desk: _Desk) -> None:
-    @app.get(
-        "/api/fleet-where", operation_id="fleet-where", response_model=FleetWhere, responses=FLEET_ERRORS
-    )
-    async def fleet_where(asked: AskedSpan) -> Response:
-        def question(store: FleetStore) -> FleetWhere:
-            from necroscope.server.questions.fleet.fleet_where import ask_fleet_where
+def _add_question_of_a_span(app: FastAPI, desk: _Desk, name: str, kind: type) -> None:
+    summary = name.replace("-", " ").title()
 
-            return ask_fleet_where(store, asked)
+    @app.get(f"/api/{name}", operation_id=name, summary=summary, response_model=kind, responses=FLEET_ERRORS)
+    async def of_a_span(asked: AskedSpan) -> Response:
+        def question(store: FleetStore) -> Any:
+            from necroscope.server.questions.fleet import verbs
 
-        return await desk.ask(question)
-
-    @app.get(
-        "/api/fleet-culprit",
-        operation_id="fleet-culprit",
-        response_model=FleetCulprits,
-        responses=FLEET_ERRORS,
-    )
-    async def fleet_culprit(asked: AskedSpan) -> Response:
-        def question(store: FleetStore) -> FleetCulprits:
-            from necroscope.server.questions.fleet.fleet_culprit import ask_fleet_culprit
-
-            return ask_fleet_culprit(store, asked)
-
-        return await desk.ask(question)
-
-    @app.get(
-        "/api/fleet-drift", operation_id="fleet-drift", response_model=FleetDrift, responses=FLEET_ERRORS
-    )
-    async def fleet_drift(asked: AskedSpan) -> Response:
-        def question(store: FleetStore) -> FleetDrift:
-            from necroscope.server.questions.fleet.fleet_drift import ask_fleet_drift
-
-            return ask_fleet_drift(store, asked)
+            return verbs.OF_A_SPAN[name](store, asked)
 
         return await desk.ask(question)
 
 
-def _add_questions_of_their_own(app: FastAPI, desk: _Desk) -> None:
-    @app.get("/api/fleet-next", operation_id="fleet-next", response_model=FleetNext, responses=FLEET_ERRORS)
-    async def fleet_next(asked: AskedSpan) -> Response:
-        def question(store: FleetStore) -> FleetNext:
-            from necroscope.server.questions.fleet.fleet_next import ask_fleet_next
-
-            return ask_fleet_next(store, asked)
-
-        return await desk.ask(question)
-
-    @app.get("/api/fleet-jobs", operation_id="fleet-jobs", response_model=FleetJobs, responses=FLEET_ERRORS)
-    async def fleet_jobs(asked: AskedSpan) -> Response:
-        def question(store: FleetStore) -> FleetJobs:
-            from necroscope.server.questions.fleet.fleet_jobs import ask_fleet_jobs
-
-            return ask_fleet_jobs(store, asked)
-
-        return await desk.ask(question)
-
+def _add_rollout(app: FastAPI, desk: _Desk) -> None:
     @app.get(
         "/api/fleet-fixed", operation_id="fleet-fixed", response_model=FleetFixed, responses=FLEET_ERRORS
     )
     async def fleet_fixed(asked: AskedSpan, label: Label, value: Value) -> Response:
         def question(store: FleetStore) -> FleetFixed:
-            from necroscope.server.questions.fleet.fleet_fixed import ask_fleet_fixed
+            from necroscope.server.questions.fleet.verbs import ask_fleet_fixed
 
             return ask_fleet_fixed(store, asked, label, value)
 

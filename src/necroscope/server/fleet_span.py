@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from necroscope.errors import UsageError
 from necroscope.model.event import EVENT_KINDS
+from necroscope.model.timestamp import HOUR_US
 
-HOUR_US = 3600 * 10**6
 LONGEST_US = 35 * 24 * HOUR_US
 
 

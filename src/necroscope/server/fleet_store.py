@@ -5,11 +5,9 @@ Nothing here imports what only a fleet needs before it is asked.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
     from necroscope.fleet.tables.opened import FleetTables
     from necroscope.server.fleet_span import FleetSpan
-    from necroscope.server.questions.fleet.episodes import Episode
+    from necroscope.server.questions.fleet.episodes import HostEpisode
     from necroscope.server.questions.fleet.exposure import Exposure, Hour
     from necroscope.server.questions.fleet.grouping import Grouping
 
@@ -57,19 +55,9 @@ class FleetStore:
             return open_place(self.address)
 
     @cached_property
-    def fetched(self) -> Path:
-        """The store of what is brought from this place; beside the cache of tables, bounded as that is."""
-        from necroscope.fleet.tables.cache import default_cache
-
-        root = default_cache().root
-        return (
-            root.with_name(f"{root.name}-segments") / hashlib.sha256(self.address.encode()).hexdigest()[:16]
-        )
-
-    @cached_property
     def engine(self) -> Engine:
         """Who counts: this process."""
-        from necroscope.fleet.engine.local import LocalEngine
+        from necroscope.fleet.engine.engine import LocalEngine
 
         return LocalEngine()
 
@@ -118,7 +106,7 @@ class FleetStore:
 
         return self.kept(("grouping", label), lambda tables: read_grouping(tables, self.engine, label))
 
-    def episodes(self, span: FleetSpan) -> list[Episode]:
+    def episodes(self, span: FleetSpan) -> list[HostEpisode]:
         """What happened in a range."""
         from necroscope.server.questions.fleet.episodes import read_episodes
 

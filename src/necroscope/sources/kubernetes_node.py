@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from necroscope.errors import ClusterError
 from necroscope.model.labels import Label, fit_labels
-from necroscope.sources.cloud.asking import UnansweredError, open_door
 from necroscope.sources.cloud.identity import Identity, text_of
+from necroscope.sources.http_client import ACCEPT_JSON, UnansweredError, brief_client, read_token
 from necroscope.sources.in_cluster import ACCOUNT, in_cluster_address, own_node
 
 PREFIX = "kubernetes/"
@@ -41,22 +43,15 @@ def ask_node() -> tuple[Node | None, str]:
         return None, ""
     try:
         return parse_node(_ask(name, address)), ""
-    except UnansweredError as error:
+    except ClusterError as error:
         return None, f"the labels of node {name}: {error}"
 
 
 def _ask(name: str, address: str) -> Any:
-    import ssl
-
-    try:
-        token = (ACCOUNT / "token").read_text().strip()
-        context = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
-    except (OSError, ValueError) as error:  # an ssl.SSLError is an OSError
-        raise UnansweredError(str(error)) from error
-    with open_door(address, context) as door:
+    with brief_client(address, partial(read_token, ACCOUNT / "token"), ACCOUNT / "ca.crt") as server:
         # resourceVersion=0: as the API server remembers it, so that thousands of nodes do not ask its store.
         path = f"/api/v1/nodes/{quote(name, safe='')}?resourceVersion=0"
-        return door.ask_json(path, {"Authorization": f"Bearer {token}", "Accept": "application/json"})
+        return server.ask("GET", path, ACCEPT_JSON).require_ok().json()
 
 
 def parse_node(document: Any) -> Node:

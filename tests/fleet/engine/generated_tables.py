@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from lab.fleets.written_tables import write_fleet_tables
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.tables.index import HOUR_US
-from necroscope.fleet.tables.writing import write_fleet_tables
+from necroscope.model.timestamp import HOUR_US
 
 BEGIN_US = 495_000 * HOUR_US
 HOURS = 48

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from lab.fleets.written_tables import write_fleet_tables
 from necroscope.errors import StoreError, UsageError
-from necroscope.fleet.engine import duck
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
-from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.fleet.tables.index import HOUR_US
+from necroscope.fleet.tables import duck
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.reading import read_tables
-from necroscope.fleet.tables.writing import write_fleet_tables
+from necroscope.model.timestamp import HOUR_US
 
 BEGIN_US = 500_000 * HOUR_US
 EXPOSURE = Gathering(

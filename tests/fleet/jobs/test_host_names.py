@@ -9,8 +9,14 @@ import pytest
 
 from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.jobs import kubernetes_pods
-from necroscope.fleet.jobs.cluster_jobs import cluster_name, hosts_of_nodes, jobs_of
-from necroscope.fleet.jobs.host_names import HostNames, known_hosts, read_hosts_file
+from necroscope.fleet.jobs.host_names import (
+    HostNames,
+    cluster_name,
+    hosts_of_nodes,
+    jobs_of,
+    known_hosts,
+    read_hosts_file,
+)
 from necroscope.fleet.jobs.kubernetes_pods import Pod, Pods, kubernetes_api, parse_pod, read_pods
 from necroscope.fleet.jobs.ray_api import read_cluster
 from necroscope.fleet.jobs.ray_rows import RayNode

@@ -9,7 +9,7 @@ from necroscope.errors import UsageError
 pytest.importorskip("pyarrow", reason="needs pyarrow: make fleet")
 
 from necroscope.fleet.place.place import open_place
-from necroscope.fleet.place.s3_errors import place_error
+from necroscope.fleet.place.s3 import place_error
 
 ADDRESS = "s3://fleet/prefix?endpoint=http://127.0.0.1:8333&region=eu-central-1"
 

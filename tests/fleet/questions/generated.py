@@ -12,8 +12,8 @@ import pytest
 from lab.fleets.plan import Plan
 from lab.fleets.tables import write_fleet
 from necroscope.cli.main import main
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
-from necroscope.fleet.engine.local import LocalEngine
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.timestamp import iso_utc
 

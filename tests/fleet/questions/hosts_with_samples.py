@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from lab.fleets.written_tables import write_fleet_tables
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.reading import read_tables
-from necroscope.fleet.tables.writing import write_fleet_tables
 from necroscope.store.store import StoredSegment
 from necroscope.store.stored_events import read_events
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.questions.culprit import CulpritWish, ask_culprit
 from necroscope.model.fleet.common_culprit import CommonCulprits
 from necroscope.store.store import StoredSegment

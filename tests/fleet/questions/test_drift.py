@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.questions.drift import ask_drift, conclude_drift
 from necroscope.fleet.questions.drift_facts import FactOfGroup
 from necroscope.fleet.questions.drift_hosts import gather_hosts

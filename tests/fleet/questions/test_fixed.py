@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lab.fleets.plan import Plan, Rollout
 from necroscope.cli.main import main
 from necroscope.errors import CannotLookError
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.fixed import Sought, ask_fixed, conclude_fixed
 from necroscope.fleet.questions.fixed_hosts import (

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from necroscope.fleet.call_trees import CallTrees
-from necroscope.fleet.engine.local import LocalEngine
-from necroscope.fleet.questions.flame import FlameWish, ask_flame
-from necroscope.fleet.questions.flame_work import apart
+from necroscope.fleet.engine.engine import LocalEngine
+from necroscope.fleet.questions.flame import FlameWish, apart, ask_flame
 from necroscope.model.fleet.fleet_flame import FleetFlame
 from necroscope.profiles.window import Selection, window
 from necroscope.store.store import StoredSegment

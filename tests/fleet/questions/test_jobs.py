@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.questions.jobs import Gathered, Sought, ask_jobs, conclude_jobs, gathered, sort_jobs
 from necroscope.fleet.questions.jobs_gathered import NodeEvent, Recorded, gather_identities
 from necroscope.fleet.questions.jobs_window import default_window, job_numbers, overlap_us

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lab.fleets.plan import Leak, Plan
 from necroscope.cli.main import main
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.next import LastSeen, ask_next, conclude_next
 from necroscope.fleet.statistics.trends import Series

@@ -8,7 +8,7 @@ from lab.fleets.cells import cells_of
 from lab.fleets.fleet import make_fleet
 from lab.fleets.plan import Confounder, Plan, Plant
 from necroscope.cli.main import main
-from necroscope.fleet.engine.local import LocalEngine
+from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.where import Sought, ask_where, conclude_where
 from necroscope.fleet.tables.reading import read_tables

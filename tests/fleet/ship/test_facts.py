@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.fleet.ship.canonical import canonical
-from necroscope.fleet.ship.facts import facts_of, hour_of, take_facts
+from necroscope.fleet.place.canonical import canonical
+from necroscope.fleet.ship.facts import facts_of, take_facts
 from necroscope.model.snapshot import Snapshot
+from necroscope.model.timestamp import hour_of
 from necroscope.sources.host import Host
 
 HOSTS = Path(__file__).parents[2] / "hosts"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from necroscope.fleet.place.canonical import canonical
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.tables.parts import canonical
 from necroscope.fleet.tables.reading import read_tables
 
 BEGIN_US = 1_776_247_200 * 10**6  # 2026-04-15T10:00:00Z

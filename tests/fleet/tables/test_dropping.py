@@ -9,9 +9,10 @@ import pytest
 
 from necroscope.errors import StoreError
 from necroscope.fleet.tables import dropping
-from necroscope.fleet.tables.index import HOUR_US, INDEX, DamagedIndexError, Index, index_bytes, parse_index
+from necroscope.fleet.tables.index import INDEX, DamagedIndexError, Index, index_bytes, parse_index
 from necroscope.fleet.tables.ingest import ingest
 from necroscope.fleet.tables.reading import read_tables
+from necroscope.model.timestamp import HOUR_US
 from tests.fleet.tables.places import Elsewhere
 from tests.fleet.tables.shipped import BEGIN_US, put_facts, put_files, put_segment, rows_of
 

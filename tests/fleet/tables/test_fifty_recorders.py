@@ -29,8 +29,8 @@ import pytest
 
 from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.cache import Cache
-from necroscope.fleet.tables.index import hour_of
 from necroscope.fleet.tables.reading import read_tables
+from necroscope.model.timestamp import hour_of
 from necroscope.sources.host import Host
 from necroscope.store.store import StoredSegment
 from necroscope.store.store_place import host_name

@@ -13,8 +13,9 @@ from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables import adding, inboxes
 from necroscope.fleet.tables import claim as claim_module
 from necroscope.fleet.tables.claim import claimed
-from necroscope.fleet.tables.index import HOUR_US, INDEX, parse_index
+from necroscope.fleet.tables.index import INDEX, parse_index
 from necroscope.fleet.tables.ingest import ingest
+from necroscope.model.timestamp import HOUR_US
 from tests.fleet.tables.places import AwayError, Elsewhere, Killed
 from tests.fleet.tables.shipped import (
     BEGIN_US,

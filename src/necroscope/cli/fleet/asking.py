@@ -1,4 +1,4 @@
-"""The words that the questions about a fleet have in common: the place, the range, the kinds, the engine."""
+"""What the questions about a fleet have in common: their options, the tables, and who counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,70 @@ from necroscope.cli.times import moment
 from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.fleet.packages import needs_packages
 from necroscope.model.event import EVENT_KINDS
+from necroscope.signals.thresholds import Thresholds, load_thresholds
+from necroscope.sources.plain_files import MAX_LIST_BYTES, read_named
 
 if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
     from necroscope.fleet.tables.opened import FleetTables
 
-DAY_US = 86400 * 10**6
 DEFAULT_KINDS = ("nic-reset",)
 ENGINES = ("local", "ray")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFleet:
+    """A fleet that is opened for one question, and what is asked about."""
+
+    tables: FleetTables
+    engine: Engine
+    begin_us: int
+    end_us: int
+    kinds: tuple[str, ...]
+    thresholds: Thresholds
+
+    @property
+    def span_us(self) -> tuple[int, int]:
+        """Return the range in microseconds, UTC."""
+        return self.begin_us, self.end_us
+
+
+def add_question(
+    parser: argparse.ArgumentParser, default_begin: str = "7d", *, of_events: bool = True
+) -> None:
+    """Add the options that all questions have; --kind only if the question is about events."""
+    add_place(parser)
+    add_range(parser, default_begin)
+    if of_events:
+        parser.add_argument(
+            "--kind",
+            action="append",
+            default=[],
+            choices=EVENT_KINDS,
+            metavar="KIND",
+            help=f"of events (default {', '.join(DEFAULT_KINDS)}); may be given again",
+        )
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="local", help="who counts: this process, or a Ray cluster"
+    )
+    parser.add_argument(
+        "--ray-address",
+        default="auto",
+        metavar="ADDRESS",
+        help="the users' own cluster: auto, HOST:6379 or ray://HOST:10001; none is ever started or stopped",
+    )
+
+
+@contextmanager
+def asked_fleet(arguments: argparse.Namespace) -> Iterator[AskedFleet]:
+    """Open the fleet for as long as its question takes. NothingRecordedError: nothing was ingested yet."""
+    begin_us, end_us = range_of(arguments)
+    kinds = tuple(dict.fromkeys(getattr(arguments, "kind", ()))) or DEFAULT_KINDS
+    thresholds = load_thresholds(arguments.config)
+    with needs_packages():
+        tables = _open_tables(place_address(arguments))
+        with _open_engine(arguments) as engine:
+            yield AskedFleet(tables, engine, begin_us, end_us, kinds, thresholds)
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
@@ -41,31 +98,6 @@ def add_range(parser: argparse.ArgumentParser, default: str = "7d") -> None:
     parser.add_argument("-e", "--end", type=moment, default="now", metavar="T", help="end (default now)")
 
 
-def add_kinds(parser: argparse.ArgumentParser) -> None:
-    """--kind, may be given again."""
-    parser.add_argument(
-        "--kind",
-        action="append",
-        default=[],
-        choices=EVENT_KINDS,
-        metavar="KIND",
-        help=f"of events (default {', '.join(DEFAULT_KINDS)}); may be given again",
-    )
-
-
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """--engine and the cluster."""
-    parser.add_argument(
-        "--engine", choices=ENGINES, default="local", help="who counts: this process, or a Ray cluster"
-    )
-    parser.add_argument(
-        "--ray-address",
-        default="auto",
-        metavar="ADDRESS",
-        help="the users' own cluster: auto, HOST:6379 or ray://HOST:10001; none is ever started or stopped",
-    )
-
-
 def range_of(arguments: argparse.Namespace) -> tuple[int, int]:
     """The range in microseconds, UTC."""
     begin, end = arguments.begin, arguments.end
@@ -74,11 +106,6 @@ def range_of(arguments: argparse.Namespace) -> tuple[int, int]:
     if begin.ns >= end.ns:
         raise UsageError("the range ends before it begins")
     return begin.ns // 1000, end.ns // 1000
-
-
-def kinds_of(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The kinds of events that are meant."""
-    return tuple(dict.fromkeys(arguments.kind)) or DEFAULT_KINDS
 
 
 def place_address(arguments: argparse.Namespace) -> str:
@@ -92,33 +119,39 @@ def place_address(arguments: argparse.Namespace) -> str:
     return address
 
 
-def open_tables(arguments: argparse.Namespace) -> FleetTables:
-    """The tables of the fleet. NothingRecordedError: nothing was ingested yet."""
-    with needs_packages():
-        from necroscope.fleet.place.place import open_place
-        from necroscope.fleet.tables.reading import read_tables
+def _open_tables(address: str) -> FleetTables:
+    from necroscope.fleet.place.place import open_place
+    from necroscope.fleet.tables.reading import read_tables
 
-        tables = read_tables(open_place(place_address(arguments)))
-        if not tables.index.files:
-            raise NothingRecordedError(
-                f"{place_address(arguments)} has no tables yet", hint="necroscope fleet ingest makes them"
-            )
-        return tables
+    tables = read_tables(open_place(address))
+    if not tables.index.files:
+        raise NothingRecordedError(f"{address} has no tables yet", hint="necroscope fleet ingest makes them")
+    return tables
 
 
 @contextmanager
-def open_engine(arguments: argparse.Namespace) -> Iterator[Engine]:
-    """Who counts, for as long as it takes."""
-    with needs_packages():
-        if arguments.engine == "ray":
-            from necroscope.fleet.engine.ray_tasks import ray_engine
+def _open_engine(arguments: argparse.Namespace) -> Iterator[Engine]:
+    if arguments.engine == "ray":
+        from necroscope.fleet.engine.ray_tasks import ray_engine
 
-            with ray_engine(arguments.ray_address) as engine:
-                yield engine
-        else:
-            from necroscope.fleet.engine.local import LocalEngine
+        with ray_engine(arguments.ray_address) as engine:
+            yield engine
+    else:
+        from necroscope.fleet.engine.engine import LocalEngine
 
-            yield LocalEngine()
+        yield LocalEngine()
+
+
+def read_host_names(path: Path) -> frozenset[str]:
+    """Return the hosts in a file, one a line; # begins a comment."""
+    try:
+        lines = read_named(path, MAX_LIST_BYTES).decode().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or 'not text'}") from error
+    names = frozenset(name for line in lines if (name := line.partition("#")[0].strip()))
+    if not names:
+        raise UsageError(f"{path} names no host", hint="one a line")
+    return names
 
 
 def now_us() -> int:

@@ -17,21 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.drift import drift_document, drift_text
-from necroscope.cli.fleet.asking import (
-    add_engine,
-    add_kinds,
-    add_place,
-    add_range,
-    kinds_of,
-    open_engine,
-    open_tables,
-    range_of,
-)
+from necroscope.cli.fleet.asking import add_question, asked_fleet, read_host_names
 from necroscope.cli.screen import Screen
 from necroscope.errors import UsageError
 from necroscope.fleet.packages import needs_packages
 from necroscope.model.timestamp import iso_utc
-from necroscope.sources.host import read_whole
 
 if TYPE_CHECKING:
     from necroscope.fleet.questions.drift_facts import FactOfGroup
@@ -40,9 +30,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `fleet drift` understands."""
-    add_place(parser)
-    add_range(parser)
-    add_kinds(parser)
+    add_question(parser)
     parser.add_argument(
         "--failing",
         metavar="FILE or FACT=VALUE",
@@ -50,13 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "kernel/release=5.4.0-99 (default: those with an event)",
     )
     parser.add_argument("--all", action="store_true", help="list incidental differences, too")
-    add_engine(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Compare."""
-    begin_us, end_us = range_of(arguments)
-    kinds = kinds_of(arguments)
     if arguments.failing and arguments.kind:
         raise UsageError("--failing says who fails, and --kind does so too", hint="one of them")
     with needs_packages():
@@ -64,14 +49,13 @@ def run(arguments: argparse.Namespace) -> Answer:
         from necroscope.fleet.questions.drift_hosts import gather_hosts
 
         failing = _failing(arguments.failing) if arguments.failing else None
-        tables = open_tables(arguments)
-        with open_engine(arguments) as engine:
-            hosts = gather_hosts(tables, engine, kinds, begin_us, end_us)
-        drift = conclude_drift(tables, hosts, kinds, failing)
+    with asked_fleet(arguments) as fleet:
+        hosts = gather_hosts(fleet.tables, fleet.engine, fleet.kinds, *fleet.span_us)
+        drift = conclude_drift(fleet.tables, hosts, fleet.kinds, failing)
     asked: dict[str, Any] = {
-        "begin": iso_utc(begin_us * 1000),
-        "end": iso_utc(end_us * 1000),
-        "kinds": [] if failing else list(kinds),
+        "begin": iso_utc(fleet.begin_us * 1000),
+        "end": iso_utc(fleet.end_us * 1000),
+        "kinds": [] if failing else list(fleet.kinds),
         "failing": arguments.failing,
     }
     code = int(any(difference.matters for difference in drift.differences))
@@ -93,7 +77,7 @@ def _failing(word: str) -> frozenset[str] | FactOfGroup:
 
     path = Path(word)
     if path.is_file():
-        return _names(path)
+        return read_host_names(path)
     fact, equals, value = word.partition("=")
     if not (fact and equals):
         raise UsageError(f"'{word}' is neither a file nor FACT=VALUE", hint="--failing zone=us-east-1a")
@@ -103,16 +87,3 @@ def _failing(word: str) -> frozenset[str] | FactOfGroup:
         if slash and section in SECTIONS
         else FactOfGroup("labels", fact, value)
     )
-
-
-def _names(path: Path) -> frozenset[str]:
-    try:
-        lines = read_whole(path).decode().splitlines()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not text") from error
-    names = frozenset(name for line in lines if (name := line.partition("#")[0].strip()))
-    if not names:
-        raise UsageError(f"{path} names no host", hint="one a line")
-    return names

@@ -12,42 +12,32 @@ are compared; where the changed ones were picked because they were bad, those th
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from necroscope.cli.answer import Answer
-from necroscope.cli.fleet.asking import (
-    add_engine,
-    add_kinds,
-    add_place,
-    add_range,
-    kinds_of,
-    open_engine,
-    open_tables,
-    range_of,
-)
+from necroscope.cli.fleet.asking import AskedFleet, add_question, asked_fleet, range_of, read_host_names
 from necroscope.cli.fleet.documents import document_of
-from necroscope.cli.fleet.fixed_text import fixed_text
+from necroscope.cli.screen import Screen
 from necroscope.cli.times import moment
 from necroscope.errors import UsageError
-from necroscope.fleet.packages import needs_packages
+from necroscope.model.amounts import amount_text, listed
+from necroscope.model.fleet.rollout import Period, Rollout
+from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Verdict
-from necroscope.signals.thresholds import load_thresholds
-from necroscope.sources.plain_files import MAX_LIST_BYTES, read_named
 
 if TYPE_CHECKING:
-    from necroscope.fleet.engine.engine import Engine
     from necroscope.fleet.questions.fixed_hosts import Changes, FactValue
-    from necroscope.fleet.tables.opened import FleetTables
 
+STYLES = {"better": "good", "worse": "critical", "unchanged": "warning", "inconclusive": "bold"}
+WEEK_HOURS = 168.0
 NOT_BETTER = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `fleet fixed` understands."""
-    add_place(parser)
-    add_range(parser, "14d")
-    add_kinds(parser)
+    add_question(parser, "14d")
     parser.add_argument("--at", type=moment, metavar="T", help="when it was rolled out")
     changed = parser.add_mutually_exclusive_group(required=True)
     changed.add_argument("--hosts", type=Path, metavar="FILE", help="the changed hosts, a name a line")
@@ -58,22 +48,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control", metavar="FILE or FACT=VALUE", help="compare with these only (default: all other hosts)"
     )
-    add_engine(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Find the hosts, count, and compare."""
-    begin_us, end_us = range_of(arguments)
-    _check(arguments, begin_us, end_us)
-    thresholds = load_thresholds(arguments.config)
-    with needs_packages():
+    _check(arguments, *range_of(arguments))
+    with asked_fleet(arguments) as fleet:
         from necroscope.fleet.questions.fixed import Sought, ask_fixed
 
-        tables = open_tables(arguments)
-        sought = Sought(_what(arguments), kinds_of(arguments), begin_us, end_us, thresholds)
-        with open_engine(arguments) as engine:
-            changes = _changes(tables, engine, arguments)
-            rollout = ask_fixed(tables, engine, changes, sought)
+        sought = Sought(_what(arguments), fleet.kinds, *fleet.span_us, fleet.thresholds)
+        rollout = ask_fixed(fleet.tables, fleet.engine, _changes(fleet, arguments), sought)
     code = 0 if rollout.verdict == Verdict.BETTER.value else NOT_BETTER
     return Answer(code, document_of(rollout), lambda screen: fixed_text(screen, rollout))
 
@@ -101,36 +85,35 @@ def _what(arguments: argparse.Namespace) -> str:
     return str(arguments.fact or f"hosts with {arguments.label}")
 
 
-def _changes(tables: FleetTables, engine: Engine, arguments: argparse.Namespace) -> Changes:
+def _changes(fleet: AskedFleet, arguments: argparse.Namespace) -> Changes:
     """Who was changed when, and who not."""
     from necroscope.fleet.questions.fixed_hosts import Changes, changes_of_fact, hosts_with, recorded_hosts
 
-    span = range_of(arguments)
+    of_all = fleet.tables, fleet.engine
     if arguments.fact:
-        changes = changes_of_fact(tables, engine, _fact_value(arguments.fact, "--fact"), *span)
+        changes = changes_of_fact(*of_all, _fact_value(arguments.fact, "--fact"), *fleet.span_us)
     else:
         at_us = _at_us(arguments)
         if arguments.hosts:
-            chosen = _read_names(arguments.hosts)
-            others = recorded_hosts(tables, engine, *span) - chosen
+            chosen = read_host_names(arguments.hosts)
+            others = recorded_hosts(*of_all, *fleet.span_us) - chosen
         else:
             label = _fact_value(f"labels/{arguments.label.removeprefix('labels/')}", "--label")
-            chosen, others = hosts_with(tables, engine, label, *span)
+            chosen, others = hosts_with(*of_all, label, *fleet.span_us)
         changes = Changes(dict.fromkeys(chosen, (at_us, at_us)), others)
     if not arguments.control:
         return changes
-    control = _control(tables, engine, arguments) - changes.changed.keys()
+    control = _control(fleet, arguments.control) - changes.changed.keys()
     return Changes(changes.changed, frozenset(control), changes.note)
 
 
-def _control(tables: FleetTables, engine: Engine, arguments: argparse.Namespace) -> frozenset[str]:
+def _control(fleet: AskedFleet, word: str) -> frozenset[str]:
+    """Return the hosts to compare with: those of a file, or those with a fact."""
     from necroscope.fleet.questions.fixed_hosts import hosts_with
 
-    if "=" in arguments.control and not Path(arguments.control).exists():
-        return hosts_with(tables, engine, _fact_value(arguments.control, "--control"), *range_of(arguments))[
-            0
-        ]
-    return _read_names(Path(arguments.control))
+    if "=" in word and not Path(word).exists():
+        return hosts_with(fleet.tables, fleet.engine, _fact_value(word, "--control"), *fleet.span_us)[0]
+    return read_host_names(Path(word))
 
 
 def _fact_value(text: str, option: str) -> FactValue:
@@ -142,10 +125,64 @@ def _fact_value(text: str, option: str) -> FactValue:
     return FactValue(fact, value)
 
 
-def _read_names(path: Path) -> frozenset[str]:
-    """The hosts in a file; # begins a comment."""
-    try:
-        lines = read_named(path, MAX_LIST_BYTES).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or 'not text'}") from error
-    return frozenset(filter(None, (line.partition("#")[0].strip() for line in lines)))
+def fixed_text(screen: Screen, rollout: Rollout) -> str:
+    """All of it."""
+    rows = [
+        ("changed hosts", _group(rollout.changed_before, rollout.changed_after, rollout.ratio)),
+        ("other hosts", _group(rollout.control_before, rollout.control_after, rollout.control_ratio)),
+    ]
+    lines = [
+        screen.paint(screen.wrap(_first(rollout)), STYLES[rollout.verdict]),
+        "",
+        screen.table(rows),
+        "",
+        screen.wrap(
+            f"Sure to be better: {_percent(rollout.p_better)}; to have halved: {_percent(rollout.p_halved)}. "
+            f"From {iso_utc(rollout.at_us * 1000)} on."
+        ),
+    ]
+    if rollout.days_needed is not None:
+        needed = f"{amount_text(float(f'{rollout.days_needed:.2g}'))} more days without an episode"
+        lines.append(screen.wrap(f"{needed} of the changed hosts would show that it is better."))
+    if rollout.note:
+        lines.append(screen.paint(screen.wrap(f"{rollout.note[0].upper()}{rollout.note[1:]}."), "dim"))
+    return "\n".join(lines)
+
+
+def _first(rollout: Rollout) -> str:
+    what = listed(list(rollout.kinds))
+    low, high = (_number(end) for end in rollout.interval)
+    ratio = "?" if rollout.ratio_of_ratios is None else _number(rollout.ratio_of_ratios)
+    numbers = f"{ratio} times [{low} to {high}] as often as the other hosts let expect"
+    match Verdict(rollout.verdict):
+        case Verdict.BETTER:
+            return f"Better: after {rollout.what}, {what} comes {numbers}."
+        case Verdict.WORSE:
+            return f"Worse: after {rollout.what}, {what} comes {numbers}."
+        case Verdict.UNCHANGED:
+            return f"Unchanged: after {rollout.what}, {what} comes {numbers}."
+        case Verdict.INCONCLUSIVE:
+            return f"It cannot be told yet: after {rollout.what}, {what} comes {numbers}."
+
+
+def _group(before: Period, after: Period, ratio: float | None) -> str:
+    change = "" if ratio is None else f": {_number(ratio)} times as often"
+    return (
+        f"{before.episodes:,} episodes before ({_weekly(before)}), {after.episodes:,} after "
+        f"({_weekly(after)}){change}; {before.hosts:,} hosts"
+    )
+
+
+def _weekly(period: Period) -> str:
+    rate = period.episodes / period.host_hours * WEEK_HOURS if period.host_hours else 0.0
+    return f"{amount_text(float(f'{rate:.2g}'))} per host and week"
+
+
+def _percent(probability: float) -> str:
+    if probability > 0.999:
+        return "over 99.9 %"
+    return f"{100 * probability:.1f} %" if probability >= 0.001 else "under 0.1 %"
+
+
+def _number(value: float) -> str:
+    return "any number" if math.isinf(value) else amount_text(float(f"{value:.2g}"))

@@ -15,22 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.flame import tree_document, tree_lines, write_flame
-from necroscope.cli.fleet.asking import (
-    add_engine,
-    add_kinds,
-    add_place,
-    add_range,
-    kinds_of,
-    open_engine,
-    open_tables,
-    range_of,
-)
-from necroscope.cli.fleet.culprit import event_count, window_length
+from necroscope.cli.fleet.asking import add_question, asked_fleet
+from necroscope.cli.fleet.culprit import add_events
 from necroscope.cli.fleet.documents import document_of
 from necroscope.cli.output_file import add_output, refuse_existing
 from necroscope.cli.screen import Screen
 from necroscope.errors import NoSamplesError
-from necroscope.fleet.packages import needs_packages
 from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
@@ -43,34 +33,23 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words that `fleet flame` understands."""
-    add_place(parser)
-    add_range(parser)
-    add_kinds(parser)
-    parser.add_argument(
-        "--window", type=window_length, default=5.0, metavar="D", help="seconds before an event (default 5s)"
-    )
-    parser.add_argument(
-        "--most", type=event_count, default=1000, metavar="N", help="events to look at (default 1000)"
-    )
+    add_question(parser)
+    add_events(parser, 1000)
     parser.add_argument("--by", choices=("comm", "whole"), default="comm", help="what stands at the root")
     parser.add_argument("--every-core", action="store_true", help="also where the core of an event is known")
     parser.add_argument("--idle", action="store_true", help="count samples of idle cores as well")
     parser.add_argument("--inverted", action="store_true", help="innermost functions first: who calls them")
     add_output(parser, f"write a file instead: {', '.join(FORMATS)}")
-    add_engine(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     """Bring, merge, and draw or write."""
     refuse_existing(arguments)
-    span_us = range_of(arguments)
-    with needs_packages():
+    with asked_fleet(arguments) as fleet:
         from necroscope.fleet.questions.flame import FlameWish, ask_flame
 
         wish = FlameWish(arguments.window, arguments.most, arguments.by, arguments.every_core, arguments.idle)
-        tables = open_tables(arguments)
-        with open_engine(arguments) as engine:
-            found, trees = ask_flame(tables, engine, kinds_of(arguments), span_us, wish)
+        found, trees = ask_flame(fleet.tables, fleet.engine, fleet.kinds, fleet.span_us, wish)
     if not trees.samples:
         raise NoSamplesError(f"no samples: {found.note or 'none in these seconds'}", hint=_hint(found))
     tree = flame(trees.window(found.seconds), inverted=arguments.inverted)

@@ -7,20 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from necroscope.cli.fleet.asking import place_address, range_of
+from necroscope.cli.fleet.asking import AskedFleet, place_address
 from necroscope.errors import ClusterError, UsageError
-from necroscope.fleet.engine.engine import Engine
-from necroscope.fleet.jobs.cluster_jobs import cluster_name, hosts_of_nodes, jobs_of
-from necroscope.fleet.jobs.host_names import HostNames, known_hosts, read_hosts_file
-from necroscope.fleet.jobs.keeping import keep_jobs, remember_nodes, remembered_nodes
+from necroscope.fleet.engine.ray_token import RAY_HINT, ray_token
+from necroscope.fleet.jobs.host_names import (
+    HostNames,
+    cluster_name,
+    hosts_of_nodes,
+    jobs_of,
+    known_hosts,
+    read_hosts_file,
+)
+from necroscope.fleet.jobs.kept_jobs import keep_jobs, remember_nodes, remembered_nodes
 from necroscope.fleet.jobs.kubernetes_pods import kubernetes_api, own_namespace, read_pods
 from necroscope.fleet.jobs.ray_api import read_cluster
-from necroscope.fleet.jobs.tokens import RAY_HINT, ray_token
-from necroscope.fleet.jobs.web_api import WebApi, parse_server
+from necroscope.fleet.jobs.web_api import WebApi
 from necroscope.fleet.place.place import open_place
 from necroscope.fleet.questions.jobs_gathered import Recorded, gather_identities
-from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.job import Job
+from necroscope.sources.http_client import parse_server
 from necroscope.store.store import safe_name
 
 
@@ -69,20 +74,18 @@ def check_clusters(arguments: argparse.Namespace) -> list[AskedCluster]:
 def ask_clusters(
     arguments: argparse.Namespace,
     clusters: Sequence[AskedCluster],
-    tables: FleetTables,
-    engine: Engine,
+    fleet: AskedFleet,
     recorded: Recorded,
 ) -> Told:
     """Ask all. ClusterError: none could be asked; of several, one that could not is told."""
     if not clusters:
         return Told()
-    range_us = range_of(arguments)
-    names, told, failures = _host_names(arguments, recorded, tables, engine), Told(), []
+    names, told, failures = _host_names(arguments, recorded, fleet), Told(), []
     place = open_place(place_address(arguments))
     for cluster in clusters:
         api = WebApi(cluster.address, ray_token(cluster.token_file), RAY_HINT, arguments.ca_file)
         try:
-            seen = read_cluster(api, *range_us)
+            seen = read_cluster(api, *fleet.span_us)
         except ClusterError as error:
             failures.append(error)
             continue
@@ -107,10 +110,8 @@ def keep(address: str, told: Told, kept: Sequence[Job], now_us: int) -> None:
         remember_nodes(place, cluster, hosts, now_us)
 
 
-def _host_names(
-    arguments: argparse.Namespace, recorded: Recorded, tables: FleetTables, engine: Engine
-) -> HostNames:
-    known = known_hosts(recorded.us, gather_identities(tables, engine, *range_of(arguments)))
+def _host_names(arguments: argparse.Namespace, recorded: Recorded, fleet: AskedFleet) -> HostNames:
+    known = known_hosts(recorded.us, gather_identities(fleet.tables, fleet.engine, *fleet.span_us))
     from_file = read_hosts_file(arguments.hosts_file) if arguments.hosts_file else {}
     pods = None
     if arguments.kubernetes:

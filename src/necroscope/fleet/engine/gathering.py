@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from necroscope.fleet.engine.duck import connected
 from necroscope.fleet.tables.columns import TABLES
+from necroscope.fleet.tables.duck import connected
 
 MERGES = frozenset({"sum", "min", "max", "any_value"})
 

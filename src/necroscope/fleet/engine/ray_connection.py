@@ -19,10 +19,10 @@ from typing import Any
 
 import necroscope
 from necroscope.errors import ClusterError, UsageError
-from necroscope.fleet.engine.ray_errors import ADDRESS_HINT, cluster_error, told
+from necroscope.fleet.engine.ray_errors import ADDRESS_HINT, cluster_error, translate_errors
 from necroscope.fleet.engine.ray_probe import probe
+from necroscope.fleet.engine.ray_token import ray_token
 from necroscope.fleet.engine.ray_work import code_digest
-from necroscope.fleet.jobs.tokens import ray_token
 
 REACH_SECONDS = 5.0
 PROBE_SECONDS = 120.0  # a cluster that grows by itself takes that long for its first worker
@@ -95,7 +95,7 @@ def _reach(address: str) -> None:
 def _join(address: str, runtime_env: dict[str, Any] | None) -> None:
     import ray
 
-    with told(address):
+    with translate_errors(address):
         ray.init(
             address=address,
             namespace="necroscope",
@@ -116,7 +116,7 @@ def _look_at_worker() -> tuple[str, list[str]]:
             return "", []
         return ray_work.code_digest(), ray_work.missing_packages()
 
-    with told("the cluster"):
+    with translate_errors("the cluster"):
         try:
             found = ray.get(ray.remote(num_cpus=1, max_retries=5)(look).remote(), timeout=PROBE_SECONDS)
         except ray.exceptions.GetTimeoutError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from necroscope.errors import ClusterError, NecroscopeError
-from necroscope.fleet.jobs.tokens import ray_token
+from necroscope.fleet.engine.ray_token import ray_token
 
 TOKEN_HINT = "the cluster's own token in RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token"
 ADDRESS_HINT = "auto, HOST:6379 on a node of the cluster, or ray://HOST:10001 from elsewhere"
@@ -24,7 +24,7 @@ LONGEST = 300
 
 
 @contextmanager
-def told(address: str) -> Iterator[None]:
+def translate_errors(address: str) -> Iterator[None]:
     """Errors of Ray become ClusterError; those of our own work come out as they are."""
     import ray
 

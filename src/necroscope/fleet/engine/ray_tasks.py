@@ -22,7 +22,7 @@ from necroscope.errors import ClusterError
 from necroscope.fleet.engine import ray_work
 from necroscope.fleet.engine.gathering import Gathering, gather_files
 from necroscope.fleet.engine.ray_connection import joined
-from necroscope.fleet.engine.ray_errors import told
+from necroscope.fleet.engine.ray_errors import translate_errors
 from necroscope.fleet.engine.ray_work import Chunk
 from necroscope.fleet.tables.index import TableFile
 from necroscope.fleet.tables.opened import FleetTables
@@ -44,7 +44,7 @@ class RayEngine:
         import ray
 
         self._ray: Any = ray
-        with told("the cluster"):
+        with translate_errors("the cluster"):
             self.workers = max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
     def gather(self, tables: FleetTables, gathering: Gathering, begin_us: int, end_us: int) -> pa.Table:
@@ -65,7 +65,7 @@ class RayEngine:
     def map(self, work: Callable[[T], U], items: Sequence[T]) -> Iterable[U]:
         """The work done for every item, in the order of the items."""
         task = self._task(ray_work.do_each)
-        with told("the cluster"):
+        with translate_errors("the cluster"):
             refs = [task.remote(work, some) for some in self._chunks(items)]
             self._wait("working", refs)
             return [done for some in self._ray.get(refs) for done in some]
@@ -88,7 +88,7 @@ class RayEngine:
 
     def _one(self, what: str, refs: list[Any], merge: Callable[..., Any]) -> Any:
         """What a tree of merges makes of some results; all of it is submitted at once."""
-        with told("the cluster"):
+        with translate_errors("the cluster"):
             tasks = list(refs)
             while len(refs) > 1:
                 refs = [merge(*refs[begin : begin + FAN_IN]) for begin in range(0, len(refs), FAN_IN)]

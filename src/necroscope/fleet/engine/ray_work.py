@@ -23,7 +23,9 @@ U = TypeVar("U")
 
 NEEDED = ("duckdb", "numpy", "pyarrow", "scipy")
 OURS = ("*.py", "*.toml")
-THREADS_VARIABLE = "NECROSCOPE_FLEET_THREADS"  # as in `duck`, which needs a package that may be missing here
+THREADS_VARIABLE = (
+    "NECROSCOPE_FLEET_THREADS"  # as in `tables/duck`, which needs a package that may be missing here
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which host of the fleet a node of a Ray cluster is.
+"""Which host of the fleet a node of a Ray cluster is; and jobs of a cluster by these hosts.
 
 In this order: a file that says so; what was known of the node when it was seen before; the Kubernetes node of
 its pod; its names, where a host of the fleet is called so; the id of its instance; its address. A name or an
@@ -11,11 +11,15 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from necroscope.errors import UsageError
 from necroscope.fleet.jobs.kubernetes_pods import Pods
+from necroscope.fleet.jobs.ray_api import RanJob, RayCluster
 from necroscope.fleet.jobs.ray_rows import RayNode
+from necroscope.model.fleet.job import Job
 from necroscope.sources.plain_files import MAX_LIST_BYTES, read_named
+from necroscope.store.store import safe_name
 
 EXAMPLE = "lines such as 192.0.2.7 = node-7"
 
@@ -101,3 +105,50 @@ def _of_one(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     for name, host in pairs:
         found.setdefault(name, set()).add(host)
     return {name: hosts.pop() for name, hosts in found.items() if name and len(hosts) == 1}
+
+
+def jobs_of(cluster: str, told: RayCluster, names: HostNames) -> list[Job]:
+    """All jobs of a cluster."""
+    nodes = {node.id: node for node in told.nodes}
+    by_address: dict[str, list[RayNode]] = {}
+    for node in told.nodes:
+        by_address.setdefault(node.address, []).append(node)
+    return [_job(cluster, ran, nodes, by_address, names) for ran in told.jobs]
+
+
+def hosts_of_nodes(told: RayCluster, names: HostNames) -> dict[str, str]:
+    """The hosts of all nodes that are known, by the id of the node."""
+    return {node.id: host for node in told.nodes if (host := names.host_of(node))}
+
+
+def cluster_name(address: str) -> str:
+    """What to call a cluster whose address is all that is known of it."""
+    parts = urlsplit(address)
+    return safe_name(f"{parts.hostname}-{parts.port}" if parts.port else parts.hostname or address)
+
+
+def _job(
+    cluster: str,
+    ran: RanJob,
+    nodes: Mapping[str, RayNode],
+    by_address: Mapping[str, list[RayNode]],
+    names: HostNames,
+) -> Job:
+    job = ran.job
+    found = [nodes.get(id) or RayNode(id, "", "") for id in ran.nodes]
+    if not found and job.driver_address:
+        same = by_address.get(job.driver_address, [])
+        found = [same[0] if len(same) == 1 else RayNode("", job.driver_address, "")]
+    hosts = [(node, names.host_of(node)) for node in found]
+    return Job(
+        cluster=cluster,
+        id=job.id,
+        status=job.status,
+        begin_us=None if job.begin_ms is None else job.begin_ms * 1000,
+        end_us=None if job.end_ms is None else job.end_ms * 1000,
+        hosts=tuple(sorted({host for _, host in hosts if host})),
+        unknown_nodes=tuple(sorted({node.shown() for node, host in hosts if not host})),
+        error_type=job.error_type,
+        exit_code=job.exit_code,
+        message=ran.message,
+    )

@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from necroscope.errors import ClusterError, UsageError
 from necroscope.fleet.jobs.ray_rows import RayNode
-from necroscope.fleet.jobs.tokens import file_token
 from necroscope.fleet.jobs.web_api import WebApi
+from necroscope.sources.http_client import read_token
 from necroscope.sources.in_cluster import ACCOUNT as SERVICE_ACCOUNT
 from necroscope.sources.in_cluster import in_cluster_address
 
@@ -71,7 +72,7 @@ def kubernetes_api(address: str, token_file: Path | None, ca_file: Path | None) 
         token_file = token_file or SERVICE_ACCOUNT / "token"
         ca_file = ca_file or SERVICE_ACCOUNT / "ca.crt"
     hint = f"--kubernetes-token FILE; {HINT}"
-    return WebApi(address, file_token(token_file) if token_file else str, hint, ca_file)
+    return WebApi(address, partial(read_token, token_file) if token_file else str, hint, ca_file)
 
 
 def own_namespace() -> str:

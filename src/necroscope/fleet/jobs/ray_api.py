@@ -45,7 +45,7 @@ MAX_LINE = 1_000
 MAX_READ_CHARACTERS = 200_000
 MOST_ROWS = 10_000  # that the State API gives at once
 MOST_JOBS_ASKED = 2_000
-LARGEST_LOG_BYTES = 8 << 20
+MAX_LOG_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class _Asked:
     def _log(self, job: RayJob) -> str:
         if not job.submitted:
             return ""
-        api = replace(self.api, largest_bytes=LARGEST_LOG_BYTES)
+        api = replace(self.api, max_bytes=MAX_LOG_BYTES)
         try:
             answer = api.get(f"/api/jobs/{quote(job.id, safe='')}/logs")
         except ClusterError:  # on a node that is gone, or too large: Ray's own message is there

@@ -38,7 +38,7 @@ class FolderPlace:
 
     def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
         """Return what an object holds, or None if there is none. PlaceError if it holds more."""
-        with self._told(name):
+        with self._translate_errors(name):
             try:
                 with self._folder_of(name) as (folder, base):
                     return read_plain(base, max_bytes, dir_fd=folder)
@@ -57,7 +57,7 @@ class FolderPlace:
 
     def fetch(self, name: str, path: Path, max_bytes: int) -> bool:
         """Copy an object to a file; False if there is none. PlaceError if it holds more."""
-        with self._told(name):
+        with self._translate_errors(name):
             try:
                 with self._folder_of(name) as (folder, base):
                     file = os.fdopen(open_plain(base, dir_fd=folder), "rb")
@@ -71,7 +71,7 @@ class FolderPlace:
 
     def size(self, name: str) -> int | None:
         """Return how large an object is, or None if there is none."""
-        with self._told(name):
+        with self._translate_errors(name):
             try:
                 with self._folder_of(name) as (folder, base):
                     status = os.lstat(base, dir_fd=folder)
@@ -82,7 +82,7 @@ class FolderPlace:
 
     def below(self, prefix: str) -> Iterator[Stored]:
         """All objects below a prefix, in the order of their names."""
-        with self._told(prefix):
+        with self._translate_errors(prefix):
             self._look_for_root()
             found: list[Stored] = []
             with suppress(*ABSENT), self._inside(prefix) as top:
@@ -99,7 +99,7 @@ class FolderPlace:
 
     def folders(self, prefix: str) -> list[str]:
         """Return the names right below a prefix that are folders."""
-        with self._told(prefix):
+        with self._translate_errors(prefix):
             try:
                 with self._inside(prefix) as folder, os.scandir(folder) as entries:
                     return sorted(one.name for one in entries if one.is_dir(follow_symlinks=False))
@@ -109,11 +109,11 @@ class FolderPlace:
 
     def remove(self, name: str) -> None:
         """Remove an object."""
-        with self._told(name), suppress(*ABSENT), self._folder_of(name) as (folder, base):
+        with self._translate_errors(name), suppress(*ABSENT), self._folder_of(name) as (folder, base):
             os.unlink(base, dir_fd=folder)
 
     def _put(self, name: str, content: bytes | BinaryIO) -> None:
-        with self._told(name):
+        with self._translate_errors(name):
             self._look_for_root()  # one that is not mounted must not be made in its stead
             with self._folder_of(name, make=True) as (folder, base):
                 self._sweep(name, folder)
@@ -166,7 +166,7 @@ class FolderPlace:
             raise PlaceError(f"{self.root} {why}", hint="make the folder, or mount it: we never do")
 
     @contextmanager
-    def _told(self, name: str) -> Iterator[None]:
+    def _translate_errors(self, name: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:

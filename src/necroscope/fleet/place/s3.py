@@ -9,8 +9,10 @@ is never made. Small objects take one request; what is not whole is never seen b
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,10 +21,18 @@ from pyarrow.fs import AwsStandardS3RetryStrategy, FileInfo, FileSelector, FileT
 
 from necroscope.errors import PlaceError, UsageError
 from necroscope.fleet.place.place import HINT, MAX_OBJECT_BYTES, BadObjectError, Stored
-from necroscope.fleet.place.s3_errors import place_error, told
 from necroscope.sources.plain_files import AtMost, open_plain
 from necroscope.store.durable import make_folders, write_durably
 
+AWS_ERROR = re.compile(
+    r"AWS Error (?P<name>[A-Z_]+).*? during (?P<operation>\w+) operation: (?P<why>.*)", re.S
+)
+CHANGING = re.compile(r" ?\(Request ID: [^)]*\)| after \d+ ms")  # a failure that lasts is told once
+CREDENTIALS = (
+    "credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or the instance's role"
+)
+NO_BUCKET = "make it, or name another; we never do"
+CHRONY = "set the clock: chronyc tracking shows how it is kept"
 CONNECT_SECONDS, REQUEST_SECONDS, ATTEMPTS = 5.0, 15.0, 3
 CHUNK_BYTES = 8 << 20
 DEFAULT_REGION = "us-east-1"  # of a server that is not Amazon's, which mostly does not care
@@ -43,7 +53,7 @@ def open_s3(address: str) -> S3Place:
     endpoint = urlsplit(words.get("endpoint", "https://"))
     if endpoint.scheme not in ("http", "https") or ("endpoint" in words and not endpoint.netloc):
         raise UsageError(f"'{words.get('endpoint')}' is not http://HOST:PORT", hint=HINT)
-    with told(address, parts.netloc):
+    with translate_errors(address, parts.netloc):
         files = S3FileSystem(
             endpoint_override=endpoint.netloc or None,
             scheme=endpoint.scheme,
@@ -71,7 +81,7 @@ class S3Place:
 
     def read(self, name: str, max_bytes: int = MAX_OBJECT_BYTES) -> bytes | None:
         """Return what an object holds, or None if there is none. PlaceError if it holds more."""
-        with self._told():
+        with self._translate_errors():
             try:
                 with self._files.open_input_stream(self._path(name)) as stream:
                     content: bytes = stream.read(max_bytes + 1)
@@ -84,14 +94,14 @@ class S3Place:
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object there, all of it or nothing."""
-        with self._told():
+        with self._translate_errors():
             stream = self._files.open_output_stream(self._path(name))
             stream.write(content)
             stream.close()
 
     def write_file(self, name: str, path: Path) -> None:
         """The same with the content of a file, a part at a time."""
-        with os.fdopen(open_plain(path), "rb") as file, self._told():
+        with os.fdopen(open_plain(path), "rb") as file, self._translate_errors():
             stream = self._files.open_output_stream(self._path(name))
             try:
                 while chunk := file.read(CHUNK_BYTES):
@@ -108,17 +118,17 @@ class S3Place:
         """Copy an object to a file; False if there is none. PlaceError if it holds more."""
         make_folders(path.parent)
         try:
-            with self._told(), self._files.open_input_stream(self._path(name)) as stream:
+            with self._translate_errors(), self._files.open_input_stream(self._path(name)) as stream:
                 write_durably(path, AtMost(stream, max_bytes))
                 return True
         except FileNotFoundError:
-            with self._told():
+            with self._translate_errors():
                 self._look_for_bucket()
             return False
 
     def size(self, name: str) -> int | None:
         """How large an object is; None: there is none."""
-        with self._told():
+        with self._translate_errors():
             try:
                 with self._files.open_input_file(self._path(name)) as file:  # one request; an info takes two
                     return int(file.size())
@@ -128,7 +138,7 @@ class S3Place:
 
     def modified_us(self, name: str) -> int | None:
         """When an object was written, by the clock of the place; None: there is none."""
-        with self._told():
+        with self._translate_errors():
             info = self._files.get_file_info(self._path(name))
             return int(info.mtime_ns) // 1000 if info.type == FileType.File and info.mtime_ns else None
 
@@ -147,12 +157,15 @@ class S3Place:
 
     def remove(self, name: str) -> None:
         """Take an object away."""
-        with self._told(), suppress(FileNotFoundError):
+        with self._translate_errors(), suppress(FileNotFoundError):
             self._files.delete_file(self._path(name))
 
     def _list(self, prefix: str, *, recursive: bool) -> list[FileInfo]:
         below = self._path(prefix) if prefix else self._base
-        with self._told(), suppress(FileNotFoundError):  # a bucket that is not there is another error
+        with (
+            self._translate_errors(),
+            suppress(FileNotFoundError),
+        ):  # a bucket that is not there is another error
             found: list[FileInfo] = self._files.get_file_info(FileSelector(below, recursive=recursive))
             return found
         return []
@@ -176,6 +189,67 @@ class S3Place:
         return path.removeprefix(f"{self._base}/")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        with told(self.address, self._bucket):
+    def _translate_errors(self) -> Iterator[None]:
+        with translate_errors(self.address, self._bucket):
             yield
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A kind of failure: what its text matches, what it means, and what to do."""
+
+    pattern: re.Pattern[str]
+    means: str
+    hint: str
+
+
+def _known(pattern: str, means: str, hint: str) -> _Known:
+    return _Known(re.compile(pattern, re.IGNORECASE), means, hint)
+
+
+LATER = "what was to be sent is kept, and sent later"
+OWN_PREFIX = f"a host may write below its own prefix alone; or they are wrong: {CREDENTIALS}"
+TLS = "is it http:// or https://? ca=FILE in the address names an authority of your own"
+# The first that matches counts.
+KNOWN = (
+    _known("NO_SUCH_BUCKET|NoSuchBucket", "there is no bucket '{bucket}'", NO_BUCKET),
+    _known("TIME_TOO_SKEWED|TimeTooSkewed", "it refuses the time of this host's clock", CHRONY),
+    _known("SIGNATURE_DOES_NOT_MATCH|SignatureDoesNotMatch", "the secret key is wrong", CREDENTIALS),
+    _known("INVALID_ACCESS_KEY_ID|InvalidAccessKeyId", "the access key is not known there", CREDENTIALS),
+    _known("Expired_?Token|Invalid_?Token", "the session token is not valid any more", CREDENTIALS),
+    _known("ACCESS_DENIED|HTTP status 403", "these credentials are denied access", OWN_PREFIX),
+    _known("curlCode: 6,", "its name is not known here: {why}", "look at the endpoint, and at DNS"),
+    _known("curlCode: (35|51|53|58|59|60|66|77|80|83|90|91),", "there is no trust by TLS: {why}", TLS),
+    _known("curlCode: 28,", "it does not answer in time", LATER),
+    _known("curlCode: |NETWORK_CONNECTION", "it is away: {why}", LATER),
+    _known("HTTP status 301|AuthorizationHeaderMalformed", "it is in another region: {why}", "region=REGION"),
+    _known(
+        "SLOW_DOWN|THROTTLING|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|HTTP status 5", "it fails: {why}", LATER
+    ),
+)
+
+
+@contextmanager
+def translate_errors(address: str, bucket: str) -> Iterator[None]:
+    """Make a PlaceError of what pyarrow raises; a missing object stays FileNotFoundError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
+        raise place_error(address, bucket, str(error)) from error
+
+
+def place_error(address: str, bucket: str, text: str) -> PlaceError:
+    """The error that a text of the SDK means."""
+    why = _why(text)
+    for known in KNOWN:
+        if known.pattern.search(text):
+            return PlaceError(f"{address}: {known.means.format(bucket=bucket, why=why)}", hint=known.hint)
+    return PlaceError(f"{address}: {why}", hint=CREDENTIALS)
+
+
+def _why(text: str) -> str:
+    found = AWS_ERROR.search(text)
+    why = CHANGING.sub("", found["why"] if found else text)
+    return why.rpartition("Details: ")[2].strip().rstrip(".")

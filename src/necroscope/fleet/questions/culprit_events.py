@@ -11,9 +11,9 @@ from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.episodes import gather_episodes
 from necroscope.fleet.questions.culprit_work import EventToCompare, ShippedSegment
-from necroscope.fleet.tables.index import HOUR_US
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.common_culprit import NotCompared
+from necroscope.model.timestamp import HOUR_US
 from necroscope.signals.thresholds import Thresholds
 
 # Quiet seconds are taken from before the event, 120 of them, and from after it where there are too few.
@@ -63,7 +63,7 @@ def _first_of_episodes(
     thresholds: Thresholds,
 ) -> list[EventToCompare]:
     """Return the first events of episodes, by host and time: later ones are consequences."""
-    columns = ("id", "boot_id", "time_ns", "core", "seconds")
+    columns = ("id", "boot_id", "time_ns", "seconds")
     rows = gather_episodes(tables, engine, kinds, span_us, thresholds, columns).to_pylist()
     names = ("host", "boot_id", "id", "kind", "time_us", "time_ns", "core", "seconds")
     first = [EventToCompare(*(row[name] for name in names)) for row in rows]
@@ -77,7 +77,8 @@ def _gather_files(
     begin_us, end_us = max(span_us[0] - HOUR_US, 0), span_us[1] + HOUR_US
     hosts = f"host IN ({_list({event.host for event in events})})"
     found: dict[tuple[Any, ...], list[tuple[str, int, str]]] = {}
-    for row in _rows(tables, engine, Gathering("files", FILE_KEYS, COUNT, where=hosts), (begin_us, end_us)):
+    gathering = Gathering("files", FILE_KEYS, COUNT, where=hosts)
+    for row in engine.gather(tables, gathering, begin_us, end_us).to_pylist():
         key = tuple(row[name] for name in FILE_KEYS[:5])
         found.setdefault(key, []).append((row["name"], row["bytes"], row["sha256"]))
     by_boot: dict[tuple[str, str], list[ShippedSegment]] = {}
@@ -108,15 +109,6 @@ def _by_turns(events: Sequence[EventToCompare]) -> list[EventToCompare]:
         by_host.setdefault(event.host, []).append(event)
     turns = zip_longest(*(by_host[host] for host in sorted(by_host)))
     return [event for turn in turns for event in turn if event is not None]
-
-
-def _rows(
-    tables: FleetTables, engine: Engine, gathering: Gathering, span_us: tuple[int, int]
-) -> list[dict[str, Any]]:
-    if not tables.index.of(gathering.table, *span_us):
-        return []
-    rows: list[dict[str, Any]] = engine.gather(tables, gathering, *span_us).to_pylist()
-    return rows
 
 
 def _list(words: Iterable[str]) -> str:

@@ -6,16 +6,13 @@ itself, from the place's address.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from necroscope.diagnosis.culprits_around import culprits_around
 from necroscope.errors import NecroscopeError, NoSamplesError
 from necroscope.fleet.place.place import open_place
-from necroscope.fleet.tables.cache import default_cache
-from necroscope.fleet.tables.segments_brought import bring_files
+from necroscope.fleet.tables.segments_brought import bring_files, brought_store
 from necroscope.model.culprit import Ranking
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection
@@ -70,23 +67,22 @@ class ComparedEvent:
     why_not: str = ""
 
 
-def brought_store(address: str) -> Path:
-    """The store on this machine into which segments of a place are brought; the page uses the same."""
-    root = default_cache().root
-    return root.with_name(f"{root.name}-segments") / hashlib.sha256(address.encode()).hexdigest()[:16]
-
-
 def compare_event(comparing: Comparing, event: EventToCompare) -> ComparedEvent:
     """The ranking of one event. No error of a place or of a recording leaves it."""
     try:
-        place, store = open_place(comparing.address), brought_store(comparing.address)
-        folders = [bring_files(place, event.host, one.name, one.files, store) for one in event.segments]
-        segments = with_right_clocks([read_segment(folder) for folder in folders])
-        own = [segment for segment in segments if segment.boot_id == event.boot_id]
-        ranking = rank_event(event, own, comparing)
+        ranking = rank_event(event, bring_recordings(comparing.address, [event]), comparing)
     except NecroscopeError as error:
         return ComparedEvent(None, error.what)
     return ComparedEvent(None, ranking.note) if ranking.note else ComparedEvent(ranking)
+
+
+def bring_recordings(address: str, events: Sequence[EventToCompare]) -> list[StoredSegment]:
+    """Bring the segments around some events of one boot of a host."""
+    place, store = open_place(address), brought_store(address)
+    wanted = {one.name: one for event in events for one in event.segments}
+    folders = [bring_files(place, events[0].host, name, one.files, store) for name, one in wanted.items()]
+    segments = with_right_clocks([read_segment(folder) for folder in folders])
+    return [segment for segment in segments if segment.boot_id == events[0].boot_id]
 
 
 def rank_event(event: EventToCompare, segments: Sequence[StoredSegment], comparing: Comparing) -> Ranking:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
@@ -55,15 +54,16 @@ def gather_hosts(
     of_kinds = f"kind IN ({', '.join(repr(kind) for kind in kinds)})"
     events = Gathering("events", ("host",), (("first", "min", f"min({THEN})"),), "time_us", of_kinds)
     first = {
-        row["host"]: row["first"][TIME_DIGITS:] for row in _rows(tables, engine, events, begin_us, end_us)
+        row["host"]: row["first"][TIME_DIGITS:]
+        for row in engine.gather(tables, events, begin_us, end_us).to_pylist()
     }
     recorded: dict[str, dict[str, int]] = {}
-    for row in _rows(tables, engine, EXPOSURE, begin_us, end_us):
+    for row in engine.gather(tables, EXPOSURE, begin_us, end_us).to_pylist():
         recorded.setdefault(row["host"], {})[row["facts"] or ""] = row["recorded_us"] or 0
     longest = {host: _longest(spells) for host, spells in recorded.items()}
     last: dict[str, str] = {}
     if not all((*longest.values(), *first.values())):
-        told = _rows(tables, engine, LAST_FACTS, 0, end_us)
+        told = engine.gather(tables, LAST_FACTS, 0, end_us).to_pylist()
         last = {row["host"]: row["last"][TIME_DIGITS:] for row in told}
     enough = {host for host, spells in recorded.items() if 2 * sum(spells.values()) >= end_us - begin_us}
     return FleetHosts(first, longest, last, frozenset(enough))
@@ -72,12 +72,3 @@ def gather_hosts(
 def _longest(spells: dict[str, int]) -> str:
     known = {facts: recorded_us for facts, recorded_us in spells.items() if facts}
     return max(known, key=lambda facts: (known[facts], facts), default="")
-
-
-def _rows(
-    tables: FleetTables, engine: Engine, gathering: Gathering, begin_us: int, end_us: int
-) -> Iterable[dict[str, Any]]:
-    if not tables.index.of(gathering.table, begin_us, end_us):
-        return []
-    rows: list[dict[str, Any]] = engine.gather(tables, gathering, begin_us, end_us).to_pylist()
-    return rows

@@ -27,10 +27,10 @@ from necroscope.fleet.statistics.ratio_of_ratios import (
 )
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.rollout import Period, Rollout
+from necroscope.model.timestamp import HOUR_US
 from necroscope.model.verdict import Verdict
 from necroscope.signals.thresholds import Thresholds
 
-HOUR_US = 3.6e9
 DAY_HOURS = 24.0
 HALF = 0.5
 LONGEST_DAYS = 366.0

@@ -20,11 +20,11 @@ from necroscope.fleet.statistics.graded_hosts import exposure_strata, grades
 from necroscope.fleet.statistics.rate_ratios import Side
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.concentration import Exposed
+from necroscope.model.timestamp import HOUR_US
 from necroscope.signals.thresholds import Thresholds
 
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-HOUR_US = 3.6e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)

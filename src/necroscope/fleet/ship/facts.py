@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from necroscope.fleet.ship.canonical import canonical, digest_of
+from necroscope.fleet.place.canonical import canonical, digest_of
 from necroscope.sources.host import Host
 
 NOT_READ = "not_read"  # a section that says which others were not read, or not all of them
@@ -45,8 +44,3 @@ def facts_of(facts: Mapping[str, Mapping[str, str]], time_us: int) -> HostFacts:
     sections = {section: digest_of(content) for section, content in contents.items()}
     blobs = {sections[section]: content for section, content in contents.items()}
     return HostFacts(time_us, digest_of(canonical(sections)), sections, blobs)
-
-
-def hour_of(time_us: int) -> str:
-    """The hour of a time, as names of parts have it."""
-    return f"{datetime.fromtimestamp(time_us // 10**6, UTC):%Y%m%dT%H}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from necroscope.fleet.ship.canonical import canonical
+from necroscope.fleet.place.canonical import canonical
 from necroscope.fleet.ship.parts import FACTS
 from necroscope.sources.plain_files import read_plain
 from necroscope.store.durable import write_durably

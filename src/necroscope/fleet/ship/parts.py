@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from necroscope.errors import StoreError
-from necroscope.fleet.ship.canonical import SHORT, canonical, digest_of
+from necroscope.fleet.place.canonical import SHORT, canonical, digest_of
 from necroscope.model.event import Event
 from necroscope.model.fleet.segment_summary import SegmentSummary
 from necroscope.store.store import StoredSegment

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from necroscope.errors import NecroscopeError, PlaceError
+from necroscope.fleet.place.canonical import canonical
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.ship.canonical import canonical
-from necroscope.fleet.tables.opened import LATEST_US
+from necroscope.model.timestamp import LATEST_US
 
 SCHEMA = 1
 LARGEST_BYTES = 10_000

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.errors import StoreError
-from necroscope.fleet.ship.canonical import SHORT, digest_of
+from necroscope.fleet.place.canonical import SHORT, digest_of
 from necroscope.fleet.ship.parts import COUNTERS, FACTS, FILES, SEGMENT, WHOLE, Part
 from necroscope.sources.plain_files import open_plain, read_plain
 from necroscope.store.durable import is_partial, sync_folder, write_durably

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from necroscope.errors import StoreError
-from necroscope.fleet.ship.canonical import digest_of
-from necroscope.fleet.ship.facts import hour_of, take_facts
+from necroscope.fleet.place.canonical import digest_of
+from necroscope.fleet.ship.facts import take_facts
 from necroscope.fleet.ship.memory import Memory
 from necroscope.fleet.ship.parts import (
     COUNTERS,
@@ -34,7 +34,7 @@ from necroscope.fleet.ship.recorded import Recorded
 from necroscope.fleet.ship.requests import Request
 from necroscope.fleet.ship.spool import Spool, Waiting
 from necroscope.fleet.ship.summary import summarise
-from necroscope.model.timestamp import parse_compact_utc
+from necroscope.model.timestamp import hour_of, parse_compact_utc
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.host import Host
 from necroscope.sources.plain_files import read_plain

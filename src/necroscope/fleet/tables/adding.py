@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 
 from necroscope.errors import StoreError
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.tables.columns import KEYS, TABLES
+from necroscope.fleet.tables.columns import KEYS, TABLES, TIMES
 from necroscope.fleet.tables.index import ALWAYS, Index, TableFile, table_file
 from necroscope.fleet.tables.parquet import decoded, encoded, in_order, joined, one_array
 from necroscope.fleet.tables.reading import bringing
-from necroscope.fleet.tables.writing import rows_by_hour
+from necroscope.model.timestamp import HOUR_US, hour_of
 
 HOURS_AT_ONCE = 4  # each takes the memory of an hour of the fleet
 UNFIT = (pa.ArrowException, OverflowError)
@@ -125,6 +125,22 @@ class Adding:
         file = table_file(table, hour, content, rows.num_rows)
         self._place.write(file.name, content)
         return Change(table, before, file, added)
+
+
+def rows_by_hour(table: str, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of every hour; those of tables without a time are of ALWAYS."""
+    if not rows.num_rows:
+        return
+    if table not in TIMES:
+        yield ALWAYS, rows
+        return
+    hours = rows.column(TIMES[table]).to_numpy() // HOUR_US
+    if not (hours[1:] >= hours[:-1]).all():
+        order = np.argsort(hours, kind="stable")
+        rows, hours = rows.take(order), hours[order]
+    starts = np.flatnonzero(np.diff(hours, prepend=hours[0] - 1))
+    for start, end in zip(starts, [*starts[1:], len(hours)], strict=True):
+        yield hour_of(int(hours[start]) * HOUR_US), rows.slice(start, end - start)
 
 
 def merged(table: str, pieces: Sequence[pa.Table]) -> pa.Table:

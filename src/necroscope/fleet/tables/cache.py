@@ -60,7 +60,7 @@ class Cache:
         """The local paths of objects, in their order; what is not here is fetched. StoreError: not there."""
         missing = [one for one in wanted if not self._has(one)]
         if missing:
-            with told(self.root), ThreadPoolExecutor(FETCHED_AT_ONCE) as threads:
+            with translate_errors(self.root), ThreadPoolExecutor(FETCHED_AT_ONCE) as threads:
                 list(threads.map(lambda one: fetch_checked(place, one, self.path(one.sha256)), missing))
             self._drop_oldest()
         return [self.path(one.sha256) for one in wanted]
@@ -149,7 +149,7 @@ def _default_root() -> Path:
 
 
 @contextmanager
-def told(root: Path) -> Iterator[None]:
+def translate_errors(root: Path) -> Iterator[None]:
     """An error of the file system, with what can be done about it."""
     try:
         yield

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.adding import Adding
-from necroscope.fleet.tables.index import ALWAYS, FILE, HOUR_US, Index, TableFile, hour_begin_us
+from necroscope.fleet.tables.index import ALWAYS, FILE, Index, TableFile
 from necroscope.fleet.tables.parquet import decoded
+from necroscope.model.timestamp import HOUR_US, hour_begin_us
 
 READ_FOR_US = HOUR_US  # who has read an index may go on reading what it names for so long
 LEFT_FOR_US = 2 * HOUR_US

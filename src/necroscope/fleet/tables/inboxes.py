@@ -9,6 +9,8 @@ from threading import Lock
 from typing import Any
 
 from necroscope.fleet.place.place import BadObjectError, Place, Stored
+from necroscope.fleet.tables.columns import TIMES
+from necroscope.fleet.tables.index import ALWAYS, Index
 from necroscope.fleet.tables.parts import (
     MAX_FACTS,
     MAX_FACTS_BYTES,
@@ -19,7 +21,10 @@ from necroscope.fleet.tables.parts import (
     parse_section,
     part_order,
 )
+from necroscope.model.timestamp import HOUR_US
 
+NEAR_HOURS = 366 * 24  # before now: all tables of so many hours have 10 MB of the 16 of an index
+MAX_ODD_HOURS = 1000  # of all hosts together; wrong clocks mostly stand at 1970
 PARTS_AT_ONCE = 20_000  # and no more bytes than this: what is held in memory
 BYTES_AT_ONCE = 64 << 20
 HELD_AT_ONCE = 256 << 20  # bytes that the rows of a batch take: 20,000 segments have 60 MB
@@ -133,3 +138,31 @@ class _Reader:
 
     def _hold(self, content: bytes, rows: int) -> None:
         self.held_bytes += len(content) + rows * ROW_BYTES
+
+
+def reject_odd_hours(batch: Batch, index: Index, now_us: int) -> Batch:
+    """Return the batch without the parts that would add more odd hours to the index than it may have."""
+    now = now_us // HOUR_US
+    of_parts = {part.name: odd for part in batch.parts if (odd := _odd_hours(part, now))}
+    if not of_parts:
+        return batch
+    known = {file.begin_us // HOUR_US for file in index.files if file.hour != ALWAYS}
+    known = {hour for hour in known if _is_odd(hour, now)}
+    reasons = {}
+    for name, odd in of_parts.items():
+        if odd <= known or len(known | odd) <= MAX_ODD_HOURS:
+            known |= odd
+        else:
+            reasons[name] = f"it is not of the last year, and {MAX_ODD_HOURS:,} such hours are there"
+    return batch.reject(reasons)
+
+
+def _odd_hours(part: Part, now: int) -> set[int]:
+    hours = {
+        row[TIMES[table]] // HOUR_US for table, rows in part.rows.items() if table in TIMES for row in rows
+    }
+    return {hour for hour in hours if _is_odd(hour, now)}
+
+
+def _is_odd(hour: int, now: int) -> bool:
+    return not now - NEAR_HOURS <= hour <= now + 1

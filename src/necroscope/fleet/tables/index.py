@@ -14,10 +14,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from necroscope.errors import StoreError
+from necroscope.model.timestamp import HOUR_US, hour_begin_us, hour_of
 
 SCHEMA = 1
 INDEX = "index.json"
@@ -25,7 +25,6 @@ MAX_INDEX_BYTES = 16 << 20  # of 10,000 hosts and a week: 1 MB
 SHA256 = re.compile(r"[0-9a-f]{64}")
 FILE = re.compile(r"tables/(?P<table>[a-z_]+)/(?P<hour>[0-9]{8}T[0-9]{2}|always)-[0-9a-f]{16}\.parquet")
 ALWAYS = "always"  # the hour of what belongs to no hour
-HOUR_US = 3600 * 10**6
 MAX_FILE_BYTES = 1 << 30  # of a table: an hour of 10,000 hosts takes 30 MB
 
 
@@ -71,16 +70,6 @@ class Index:
             ),
             key=lambda file: (file.hour, file.name),
         )
-
-
-def hour_of(time_us: int) -> str:
-    """The hour that a time is in."""
-    return f"{datetime.fromtimestamp(time_us // 10**6, UTC):%Y%m%dT%H}"
-
-
-def hour_begin_us(hour: str) -> int:
-    """When an hour begins."""
-    return int(datetime.strptime(hour, "%Y%m%dT%H").replace(tzinfo=UTC).timestamp()) * 10**6
 
 
 def table_file(table: str, hour: str, content: bytes, rows: int) -> TableFile:

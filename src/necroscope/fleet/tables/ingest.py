@@ -25,10 +25,9 @@ from necroscope.fleet.tables.adding import UNFIT, Adding, Change, Known, arrow_t
 from necroscope.fleet.tables.claim import Claim, claimed
 from necroscope.fleet.tables.columns import TABLES
 from necroscope.fleet.tables.dropping import blobs_beyond, hours_beyond, outdated_files, remove_all
-from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, waiting_parts
+from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, reject_odd_hours, waiting_parts
 from necroscope.fleet.tables.index import (
     FILE,
-    HOUR_US,
     INDEX,
     MAX_INDEX_BYTES,
     DamagedIndexError,
@@ -37,10 +36,10 @@ from necroscope.fleet.tables.index import (
     index_bytes,
     parse_index,
 )
-from necroscope.fleet.tables.odd_hours import reject_odd_hours
 from necroscope.fleet.tables.parquet import decoded
 from necroscope.fleet.tables.parts import Part, RejectedError
 from necroscope.model.fleet.ingested import Ingested, Removed
+from necroscope.model.timestamp import HOUR_US
 
 READ_AT_ONCE = 16
 MOST_REJECTED = 1000  # are named in the index

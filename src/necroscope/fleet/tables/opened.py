@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.fleet.tables.index import Index, TableFile
-
-LATEST_US = 4_102_444_800 * 10**6  # 2100
+from necroscope.model.timestamp import LATEST_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +24,3 @@ class FleetTables:
     def paths(self, table: str, begin_us: int = 0, end_us: int = LATEST_US) -> list[Path]:
         """The files of a table that may have rows of a range. More than the range may be in them."""
         return list(self.bring(self.index.of(table, begin_us, end_us)))
-
-
-def tables_in_folder(folder: Path, index: Index) -> FleetTables:
-    """The tables of a place that is a folder."""
-    return FleetTables(index, lambda files: [folder / file.name for file in files], str(folder.absolute()))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
-from necroscope.fleet.tables.checking import checked_row
-from necroscope.fleet.tables.index import HOUR_US
+import pyarrow as pa
+
+from necroscope.fleet.place.canonical import SHORT, canonical, digest_of
+from necroscope.fleet.tables.columns import KEYS, TABLES, TIMES
 from necroscope.fleet.tables.segments_brought import is_inside, is_plain
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.snapshot import MAX_SECTIONS
+from necroscope.model.timestamp import HOUR_US, LATEST_US
 
+FARTHEST = 2**62
 SCHEMA = 1
 PART = re.compile(
     r"(?P<owners>hosts|clusters)/(?P<owner>[^/]+)/inbox/(?P<name>[^/]+)-(?P<digest>[0-9a-f]{16})\.json"
@@ -47,11 +51,6 @@ class Part:
     is_synchronised: bool = True
 
 
-def canonical(document: Any) -> bytes:
-    """JSON that is always the same for the same content."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-
 def part_order(name: str) -> str:
     """By the time that a part's name has, whatever its host: hours come one after the other."""
     _, _, rest = name.rpartition("/")
@@ -63,7 +62,7 @@ def parse_part(name: str, content: bytes) -> Part:
     match = PART.fullmatch(name)
     if not match or not is_plain(match["owner"]):
         raise RejectedError("its name is not that of a part")
-    if hashlib.sha256(content).hexdigest()[:16] != match["digest"]:
+    if digest_of(content)[:SHORT] != match["digest"]:
         raise RejectedError("its content is not what its name says: it is damaged")
     try:
         document = json.loads(content)
@@ -88,7 +87,7 @@ def parse_section(
     """Return the facts of a section as rows. RejectedError if its blob is missing, damaged or too large."""
     if content is None:
         raise RejectedError(f"the facts of its section '{section}' are not there")
-    if hashlib.sha256(content).hexdigest() != section_id:
+    if digest_of(content) != section_id:
         raise RejectedError(f"the facts of its section '{section}' are damaged")
     try:
         document = json.loads(content)
@@ -127,7 +126,7 @@ def _facts(name: str, document: Mapping[str, Any]) -> Part:
     facts = document["facts"]
     if len(sections) > MAX_SECTIONS:
         raise ValueError(f"a host cannot have more than {MAX_SECTIONS} sections of facts")
-    if hashlib.sha256(canonical(sections)).hexdigest() != facts:
+    if digest_of(canonical(sections)) != facts:
         raise ValueError("its sections are not those of its facts")
     if bad := [one for one in sections.values() if not SHA256.fullmatch(one)]:
         raise ValueError(f"{bad[0][:100]!r} is not the id of a section")
@@ -174,3 +173,71 @@ READERS: dict[str, Callable[[str, Mapping[str, Any]], Part]] = {
 }
 # What a host may not tell: jobs are told by who asks their cluster.
 READERS_OF_CLUSTERS: dict[str, Callable[[str, Mapping[str, Any]], Part]] = {"jobs": _jobs}
+
+
+def checked_row(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the table from a row, null where it has none. ValueError: a value cannot be one."""
+    made = {}
+    for name, fits in CHECKS[table]:
+        value = made[name] = row.get(name)
+        if value is not None and not fits(value):
+            raise ValueError(f"{name} cannot be {str(value)[:50]!r}")
+    for name in FRACTIONS[table]:  # a whole number of more digits than a fraction has cannot be converted
+        if (fraction := made[name]) is not None:
+            made[name] = float(fraction)
+    for name in KEYS[table]:
+        if made[name] is None:
+            raise ValueError(f"a row of {table} has no {name}")
+    if table in TIMES and not 0 <= (time_us := made[TIMES[table]] or -1) < LATEST_US:
+        raise ValueError(f"{TIMES[table]} is no time: {time_us}")
+    return made
+
+
+def _is_text(value: Any) -> bool:
+    """Half a character cannot be written."""
+    try:
+        return isinstance(value, str) and (value.isascii() or bool(value.encode()))
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_fraction(value: Any) -> bool:
+    return (_is_whole(value) or isinstance(value, float)) and isfinite(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -FARTHEST <= value < FARTHEST
+
+
+def _is_small(value: Any) -> bool:
+    return _is_whole(value) and -(2**31) <= value < 2**31
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _check(kind: pa.DataType) -> Callable[[Any], bool]:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    known = {
+        pa.string(): _is_text,
+        pa.bool_(): _is_truth,
+        pa.float64(): _is_fraction,
+        pa.int64(): _is_whole,
+        pa.int32(): _is_small,
+    }
+    return known.get(kind, _are_texts)
+
+
+CHECKS = {
+    table: tuple((field.name, _check(field.type)) for field in schema) for table, schema in TABLES.items()
+}
+FRACTIONS = {
+    table: tuple(field.name for field in schema if field.type == pa.float64())
+    for table, schema in TABLES.items()
+}

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from necroscope.errors import NothingRecordedError, StoreError
-from necroscope.fleet.engine.duck import connected
+from necroscope.fleet.place.canonical import SHORT, digest_of
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import (
     FETCHED_AT_ONCE,
@@ -26,12 +26,12 @@ from necroscope.fleet.tables.cache import (
     Wanted,
     default_cache,
     fetch_checked,
-    told,
     too_many,
+    translate_errors,
 )
-from necroscope.fleet.tables.index import HOUR_US
-from necroscope.fleet.tables.opened import LATEST_US, FleetTables
-from necroscope.model.timestamp import parse_compact_utc
+from necroscope.fleet.tables.duck import connected
+from necroscope.fleet.tables.opened import FleetTables
+from necroscope.model.timestamp import HOUR_US, LATEST_US, parse_compact_utc
 from necroscope.store.durable import write_durably
 from necroscope.store.store import DESCRIPTION, safe_name
 from necroscope.store.trusted_folder import make_trusted
@@ -39,6 +39,12 @@ from necroscope.store.trusted_folder import make_trusted
 BROUGHT = ".brought"
 MAX_FILES = 1000  # of a segment: ours have some dozens
 MAX_BYTES = 1 << 30  # of a segment: an hour of a large node has some 100 MB
+
+
+def brought_store(address: str) -> Path:
+    """Return the store on this machine into which segments of a place are brought."""
+    root = default_cache().root
+    return root.with_name(f"{root.name}-segments") / digest_of(address.encode())[:SHORT]
 
 
 def bring_segment(place: Place, tables: FleetTables, host: str, segment: str, store_root: Path) -> Path:
@@ -72,7 +78,7 @@ def bring_files(
         with suppress(OSError):  # there is none, or it is of another user
             os.utime(mark)
         return folder
-    with told(store_root):
+    with translate_errors(store_root):
         make_trusted(folder.parent)
         make_trusted(mark.parent)
         with tempfile.TemporaryDirectory(prefix=MAKING, dir=folder.parent) as made:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from necroscope.sources.cloud.asking import UnansweredError, open_door
 from necroscope.sources.cloud.identity import Identity, text_of
 from necroscope.sources.host import Host
+from necroscope.sources.http_client import UnansweredError, brief_client
 
 ENDPOINT = "http://169.254.169.254"
 ADDRESS_BY = "AZURE_METADATA_SERVICE_ENDPOINT"
@@ -27,8 +27,8 @@ def is_azure(host: Host) -> bool:
 
 def ask_azure() -> Identity:
     """What the service says. UnansweredError: nothing that helps."""
-    with open_door(os.environ.get(ADDRESS_BY) or ENDPOINT) as door:
-        document = door.ask_json(QUESTION, {"Metadata": "true"})
+    with brief_client(os.environ.get(ADDRESS_BY) or ENDPOINT) as service:
+        document = service.ask("GET", QUESTION, {"Metadata": "true"}).require_ok().json()
     compute = document.get("compute") if isinstance(document, dict) else None
     if not isinstance(compute, dict):
         raise UnansweredError("no description of a machine")

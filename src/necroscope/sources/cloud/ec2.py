@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from necroscope.sources.cloud.asking import open_door
 from necroscope.sources.cloud.identity import Identity, text_of
 from necroscope.sources.host import Host
+from necroscope.sources.http_client import brief_client
 
 ENDPOINT = "http://169.254.169.254"
 ADDRESS_BY = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
@@ -29,11 +29,11 @@ def is_ec2(host: Host) -> bool:
 
 def ask_ec2() -> Identity:
     """What the service says. UnansweredError: nothing that helps."""
-    with open_door(os.environ.get(ADDRESS_BY) or ENDPOINT) as door:
-        token = door.ask_text("/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "60"}, "PUT")
-        document = door.ask_json(
-            "/latest/dynamic/instance-identity/document", {"X-aws-ec2-metadata-token": token}
-        )
+    with brief_client(os.environ.get(ADDRESS_BY) or ENDPOINT) as service:
+        ttl = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
+        token = {"X-aws-ec2-metadata-token": service.ask("PUT", "/latest/api/token", ttl).require_ok().text()}
+        path = "/latest/dynamic/instance-identity/document"
+        document = service.ask("GET", path, token).require_ok().json()
     return Identity(
         provider="ec2",
         instance_id=text_of(document, "instanceId"),

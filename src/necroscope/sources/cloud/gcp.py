@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from necroscope.sources.cloud.asking import Door, UnansweredError, open_door
 from necroscope.sources.cloud.identity import Identity
 from necroscope.sources.host import Host
+from necroscope.sources.http_client import HttpClient, UnansweredError, brief_client
 
 # Its name, metadata.google.internal, would first have to be asked for, which has no time limit.
 SERVER = "169.254.169.254"
@@ -27,25 +27,25 @@ def is_gcp(host: Host) -> bool:
 
 def ask_gcp() -> Identity:
     """What the server says. UnansweredError: nothing that helps."""
-    with open_door(f"http://{os.environ.get(ADDRESS_BY) or SERVER}") as door:
-        zone = _last(_value(door, "zone"))  # projects/123/zones/europe-west1-b
+    with brief_client(f"http://{os.environ.get(ADDRESS_BY) or SERVER}") as server:
+        zone = _last(_value(server, "zone"))  # projects/123/zones/europe-west1-b
         return Identity(
             provider="gcp",
-            instance_id=_value(door, "id"),
-            instance_type=_last(_value(door, "machine-type")),
-            machine_image=_value(door, "image"),
+            instance_id=_value(server, "id"),
+            instance_type=_last(_value(server, "machine-type")),
+            machine_image=_value(server, "image"),
             region=zone.rpartition("-")[0],
             zone=zone,
-            address=_value(door, "network-interfaces/0/ip"),
+            address=_value(server, "network-interfaces/0/ip"),
         )
 
 
-def _value(door: Door, name: str) -> str:
+def _value(server: HttpClient, name: str) -> str:
     """One value; a proxy that answers everything is told by a header that it does not send."""
-    content, headers = door.ask(f"/computeMetadata/v1/instance/{name}", FLAVOR)
-    if headers.get("metadata-flavor") != "Google":
+    reply = server.ask("GET", f"/computeMetadata/v1/instance/{name}", FLAVOR).require_ok()
+    if reply.headers.get("metadata-flavor") != "Google":
         raise UnansweredError("not Google's metadata server")
-    return content.decode().strip()
+    return reply.text()
 
 
 def _last(path: str) -> str:

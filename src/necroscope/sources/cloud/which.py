@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from necroscope.sources.cloud import azure, ec2, gcp
-from necroscope.sources.cloud.asking import UnansweredError
 from necroscope.sources.cloud.identity import NOBODY, Identity
 from necroscope.sources.host import Host
+from necroscope.sources.http_client import UnansweredError
 
 
 @dataclass(frozen=True, slots=True)

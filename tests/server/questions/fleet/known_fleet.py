@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from lab.fleets.written_tables import write_fleet_tables
 from necroscope.fleet.tables.columns import TABLES
-from necroscope.fleet.tables.index import HOUR_US
-from necroscope.fleet.tables.writing import write_fleet_tables
+from necroscope.model.timestamp import HOUR_US
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.recorded_store import RecordedStore

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from necroscope.errors import UsageError
 from necroscope.fleet.questions.where import UNKNOWN_VALUE
 from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.questions.fleet import map_rows
-from necroscope.server.questions.fleet.fleet_map import ask_fleet_map
+from necroscope.server.questions.fleet import fleet_map
+from necroscope.server.questions.fleet.fleet_map import OTHERS, ask_fleet_map
 from necroscope.server.questions.fleet.map_columns import choose_columns
-from necroscope.server.questions.fleet.map_rows import OTHERS
 from necroscope.server.questions.fleet_answers import FleetMap
 from tests.server.questions.fleet.known_fleet import BEGIN_US, HOURS, SPAN, at_us, known_fleet, reset
 
@@ -66,7 +65,7 @@ def test_a_part_of_the_time(tmp_path: Path) -> None:
 
 
 def test_those_with_the_fewest_hosts_share_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(map_rows, "MOST_ROWS", 4)
+    monkeypatch.setattr(fleet_map, "MOST_ROWS", 4)
     answer = ask_fleet_map(known_fleet(tmp_path, EVENTS), SPAN, "labels/number", 100)
     assert len(answer.groups) == 4 and answer.left_out == 9
     (others,) = [group for group in answer.groups if group.name == OTHERS]

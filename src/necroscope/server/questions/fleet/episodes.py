@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from necroscope.fleet.episodes import first_events
+from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.questions.fleet.rows import opened, see
 from necroscope.signals.thresholds import load_thresholds
 
 QUERY = """
-SELECT host, facts, segment, id, kind, time_us, text, device, bus, phase, core FROM events
+SELECT host, facts, segment, id, kind, time_us, text, device, bus, unit, core, process, phase FROM events
 WHERE list_contains(?, CAST(kind AS VARCHAR)) AND time_us >= ? AND time_us < ? ORDER BY time_us, id
 """
+UNSEEN = ["bus", "unit", "process", "phase"]  # they only say which events are one episode
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
-    """The first event of an episode."""
+class HostEpisode:
+    """The first event of an episode of a host of the fleet."""
 
     host: str
     facts: str
@@ -31,14 +32,14 @@ class Episode:
     core: int | None
 
 
-def read_episodes(tables: FleetTables, span: FleetSpan) -> list[Episode]:
+def read_episodes(tables: FleetTables, span: FleetSpan) -> list[HostEpisode]:
     """Return the first events of the episodes of a range, the oldest first."""
     parameters = [list(span.kinds), span.begin_us, span.end_us]
-    with opened() as connection:
-        see(connection, tables, ("events",), span.begin_us, span.end_us)
+    with viewed({"events": tables.paths("events", span.begin_us, span.end_us)}) as connection:
         rows = connection.sql(QUERY, params=parameters).to_arrow_table()
-    first = first_events(rows, load_thresholds(None)).drop_columns(["bus", "phase"]).to_pylist()
+    first = first_events(rows, load_thresholds(None)).drop_columns(UNSEEN).to_pylist()
     found = [
-        Episode(**{**row, **{name: row[name] or "" for name in ("facts", "text", "device")}}) for row in first
+        HostEpisode(**{**row, **{name: row[name] or "" for name in ("facts", "text", "device")}})
+        for row in first
     ]
     return sorted(found, key=lambda one: (one.time_us, one.host, one.id))

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.index import TableFile
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.server.questions.fleet.rows import opened, see_table
 
 HOURS_KEPT = 24 * 35
 QUERY = """SELECT filename, host, facts, CAST(sum(recorded_us) AS BIGINT) AS recorded_us,
@@ -85,8 +85,7 @@ class Exposure:
     def _read(self, files: Sequence[TableFile], paths: Sequence[Path]) -> Iterator[tuple[TableFile, Hour]]:
         if not files:
             return
-        with opened() as connection:
-            see_table(connection, "segments", paths)
+        with viewed({"segments": paths}) as connection:
             rows = connection.sql(QUERY).to_arrow_table()
         files_of_rows = Names()  # the rows come by file, so that their numbers only grow
         numbers = files_of_rows.numbered(rows.column("filename"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from necroscope.fleet.tables.index import ALWAYS, HOUR_US
+from necroscope.fleet.tables.duck import viewed
+from necroscope.fleet.tables.index import ALWAYS
+from necroscope.model.timestamp import HOUR_US
 from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.failure import HIDDEN, folder_of
-from necroscope.server.questions.fleet.rows import all_rows, opened, see
 from necroscope.server.questions.fleet_answers import Fleet, FleetLabel, Rejected
 
 MOST_LABELS = 100
@@ -28,9 +29,8 @@ def ask_fleet(fleet: FleetStore) -> Fleet:
     begins = [file.begin_us for file in tables.index.files if file.hour != ALWAYS]
     begin_us, last_us = min(begins, default=0), max(begins, default=0) + HOUR_US
     hours = fleet.hours(FleetSpan(max(0, last_us - DAY_US), last_us))
-    with opened() as connection:
-        see(connection, tables, ("events", "fact_sets", "sections"))
-        kinds, labels = all_rows(connection, KINDS), all_rows(connection, LABELS)
+    with viewed({name: tables.paths(name) for name in ("events", "fact_sets", "sections")}) as connection:
+        kinds, labels = (connection.execute(query).fetchall() for query in (KINDS, LABELS))
     rejected = [Rejected(name, why) for name, why in sorted(tables.index.rejected.items())]
     return Fleet(
         place=HIDDEN if folder_of(fleet.address) else fleet.place.address,

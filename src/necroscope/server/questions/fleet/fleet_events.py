@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from necroscope.errors import UsageError
+from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.opened import FleetTables
-from necroscope.server.fleet_span import HOUR_US, FleetSpan
+from necroscope.model.timestamp import HOUR_US
+from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.questions.fleet.episodes import Episode
-from necroscope.server.questions.fleet.map_rows import OTHERS
-from necroscope.server.questions.fleet.rows import all_rows, opened, see
+from necroscope.server.questions.fleet.answer_of import answer_of
+from necroscope.server.questions.fleet.fleet_map import OTHERS
 from necroscope.server.questions.fleet_answers import FleetEvent, FleetEvents
 
 MOST_EVENTS = 200
@@ -24,27 +25,12 @@ def ask_fleet_events(fleet: FleetStore, span: FleetSpan, label: str, group: str)
         episodes = [one for one in episodes if grouping.group_of(one.facts) == group]
     newest = episodes[::-1][:MOST_EVENTS]
     shipped = shipped_segments(fleet.tables(), span)
-    return FleetEvents([_told(one, shipped) for one in newest], len(episodes) - len(newest))
+    events = [answer_of(FleetEvent, one, is_shipped=(one.host, one.segment) in shipped) for one in newest]
+    return FleetEvents(events, len(episodes) - len(newest))
 
 
 def shipped_segments(tables: FleetTables, span: FleetSpan) -> set[tuple[str, str]]:
     """Host and segment of what was sent as a whole. A segment may begin in the hour before its event."""
-    with opened() as connection:
-        see(connection, tables, ("files",), span.begin_us - HOUR_US, span.end_us)
-        return {
-            (host, segment)
-            for host, segment in all_rows(connection, "SELECT DISTINCT host, segment FROM files")
-        }
-
-
-def _told(episode: Episode, shipped: set[tuple[str, str]]) -> FleetEvent:
-    return FleetEvent(
-        id=episode.id,
-        host=episode.host,
-        kind=episode.kind,
-        time_us=episode.time_us,
-        text=episode.text,
-        device=episode.device,
-        core=episode.core,
-        is_shipped=(episode.host, episode.segment) in shipped,
-    )
+    with viewed({"files": tables.paths("files", span.begin_us - HOUR_US, span.end_us)}) as connection:
+        rows = connection.execute("SELECT DISTINCT host, segment FROM files").fetchall()
+    return {(host, segment) for host, segment in rows}

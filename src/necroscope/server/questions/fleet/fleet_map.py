@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from necroscope.fleet.questions.where import UNKNOWN_VALUE
-from necroscope.model.timestamp import SECOND_US
-from necroscope.server.fleet_span import HOUR_US, FleetSpan
+from necroscope.model.timestamp import HOUR_US, SECOND_US
+from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.fleet_store import FleetStore
-from necroscope.server.questions.fleet.episodes import Episode
+from necroscope.server.questions.fleet.episodes import HostEpisode
+from necroscope.server.questions.fleet.exposure import Hour
 from necroscope.server.questions.fleet.map_columns import MapColumns, choose_columns
-from necroscope.server.questions.fleet.map_rows import MapRows, Numbers, choose_rows, recorded
 from necroscope.server.questions.fleet_answers import FleetGroup, FleetMap
+
+MOST_ROWS = 40
+OTHERS = "(all others)"
+Numbers = NDArray[np.int64]
 
 
 def ask_fleet_map(fleet: FleetStore, span: FleetSpan, label: str, most: int) -> FleetMap:
@@ -61,7 +67,7 @@ def _place(group: FleetGroup) -> tuple[bool, float, str]:
 
 
 def _counts(
-    episodes: Sequence[Episode], places: Sequence[int], rows: MapRows, columns: MapColumns
+    episodes: Sequence[HostEpisode], places: Sequence[int], rows: MapRows, columns: MapColumns
 ) -> Numbers:
     counts = np.zeros((len(rows.names), columns.count), np.int64)
     for episode, row in zip(episodes, places, strict=True):
@@ -70,7 +76,7 @@ def _counts(
 
 
 def _affected(
-    episodes: Sequence[Episode], places: Sequence[int], rows: MapRows, columns: MapColumns
+    episodes: Sequence[HostEpisode], places: Sequence[int], rows: MapRows, columns: MapColumns
 ) -> Numbers:
     """Hosts with an episode, each once in a cell."""
     counts = np.zeros((len(rows.names), columns.count), np.int64)
@@ -80,7 +86,7 @@ def _affected(
     return counts
 
 
-def _hosts_affected(episodes: Sequence[Episode], places: Sequence[int], rows: int) -> list[int]:
+def _hosts_affected(episodes: Sequence[HostEpisode], places: Sequence[int], rows: int) -> list[int]:
     """Over the whole range."""
     pairs = {(row, episode.host) for episode, row in zip(episodes, places, strict=True)}
     return [sum(1 for place, _ in pairs if place == row) for row in range(rows)]
@@ -88,3 +94,74 @@ def _hosts_affected(episodes: Sequence[Episode], places: Sequence[int], rows: in
 
 def _packed(counts: Numbers) -> str:
     return b64encode(np.minimum(counts, 2**32 - 1).astype("<u4").tobytes()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Hosts by column: a row for each host, facts and hour."""
+
+    hosts: Numbers
+    facts: Numbers
+    columns: Numbers
+    recorded_us: Numbers
+
+
+def recorded(hours: Sequence[Hour], columns: MapColumns) -> Recorded:
+    """All hours, one after the other."""
+    lengths = [len(hour.hosts) for hour in hours]
+    places = [columns.of(max(hour.begin_us, columns.begin_us)) for hour in hours]
+    return Recorded(
+        _joined([hour.hosts for hour in hours]),
+        _joined([hour.facts for hour in hours]),
+        np.repeat(np.array(places, np.int64), lengths),
+        _joined([hour.recorded_us for hour in hours]),
+    )
+
+
+def _joined(arrays: Sequence[NDArray[np.int32] | Numbers]) -> Numbers:
+    return np.concatenate([np.empty(0, np.int64), *arrays]).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class MapRows:
+    """Groups by name, and what a host with some facts is in."""
+
+    names: list[str]
+    numbers: Mapping[str, int]  # by the name of a group, also of those that share a row
+    of_facts: Numbers  # by the number of facts
+    shared: int  # groups that are in the row of all others
+
+    def hosts(self, seen: Recorded) -> Numbers:
+        """How many hosts each row has."""
+        rows = max(len(self.names), 1)
+        once = np.unique(seen.hosts * rows + self.of_facts[seen.facts])
+        return np.bincount(once % rows, minlength=rows).astype(np.int64)
+
+    def recorded_us(self, seen: Recorded, columns: MapColumns) -> Numbers:
+        """For each row and column the time of all hosts."""
+        cells = self.of_facts[seen.facts] * columns.count + seen.columns
+        sums = np.bincount(cells, seen.recorded_us, len(self.names) * columns.count)
+        return sums.astype(np.int64).reshape(-1, columns.count)
+
+
+def choose_rows(seen: Recorded, groups: Sequence[str], others: Sequence[str]) -> MapRows:
+    """A row for each group; those with the fewest hosts share one where there are too many.
+
+    `groups` are by the number of facts; `others` had an episode in an hour that is not recorded.
+    """
+    there = {groups[number] for number in np.unique(seen.facts)} | set(others)
+    whole = _rows(sorted(there), groups, shared=0)
+    if len(there) <= MOST_ROWS:
+        return whole
+    counts = whole.hosts(seen)
+    by_size = sorted(whole.names, key=lambda name: (-counts[whole.numbers[name]], name))
+    kept = sorted(by_size[: MOST_ROWS - 1])
+    return _rows([*kept, OTHERS], groups, shared=len(there) - len(kept))
+
+
+def _rows(names: list[str], groups: Sequence[str], shared: int) -> MapRows:
+    last = len(names) - 1
+    numbers = {name: number for number, name in enumerate(names)}
+    numbers |= {name: last for name in groups if name not in numbers}
+    of_facts = np.array([numbers[name] for name in groups], np.int64)
+    return MapRows(names, numbers, of_facts, shared)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from necroscope.server.fleet_span import HOUR_US
+from necroscope.model.timestamp import HOUR_US
 
 STEP_HOURS = (1, 2, 3, 4, 6, 8, 12)
 

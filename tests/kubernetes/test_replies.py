@@ -5,15 +5,14 @@ The answers are written here: the real API server of test_api_server does not sa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from itertools import chain, repeat
 
 import pytest
 
 from necroscope.errors import NotReportedError
-from necroscope.kubernetes.api_server import Reply
-from necroscope.kubernetes.asking_again import TRIES, Patience, TooBusyError, refusal
+from necroscope.kubernetes.api_server import TRIES, Reply, TooBusyError, ask_again, refusal
+from necroscope.model.retry import Deadline
 
 OK = Reply(200, {})
 CONFLICT = Reply(409, {"reason": "Conflict", "message": "the object has been modified"})
@@ -23,7 +22,7 @@ EXISTS = Reply(409, {"reason": "AlreadyExists"})
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     seconds: list[float] = []
-    monkeypatch.setattr("necroscope.kubernetes.asking_again.time.sleep", seconds.append)
+    monkeypatch.setattr("necroscope.kubernetes.api_server.time.sleep", seconds.append)
     return seconds
 
 
@@ -34,26 +33,26 @@ def answers(*replies: Reply) -> Callable[[], Reply]:
 
 
 def test_a_conflict_is_asked_again_at_once(slept: list[float]) -> None:
-    assert Patience(30).ask(answers(CONFLICT, CONFLICT, OK)) == OK
+    assert ask_again(answers(CONFLICT, CONFLICT, OK), Deadline(30)) == OK
     assert len(slept) == 2
     assert all(0 < one < 2 for one in slept)
     with pytest.raises(NotReportedError, match="has been modified"):
-        Patience(30).ask(answers(CONFLICT))
+        ask_again(answers(CONFLICT), Deadline(30))
     assert len(slept) == 2 + TRIES - 1
 
 
 def test_what_is_there_already_is_an_answer(slept: list[float]) -> None:
-    assert Patience(30).ask(answers(EXISTS)) == EXISTS
+    assert ask_again(answers(EXISTS), Deadline(30)) == EXISTS
     assert not slept
 
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_who_asks_to_be_left_alone_is_left_alone_at_least_so_long(status: int, slept: list[float]) -> None:
     busy = Reply(status, {}, retry_after_seconds=2)
-    assert Patience(30).ask(answers(busy, OK)) == OK
+    assert ask_again(answers(busy, OK), Deadline(30)) == OK
     assert 2 <= slept[0] <= 3
     with pytest.raises(TooBusyError) as caught:
-        Patience(1).ask(answers(busy))
+        ask_again(answers(busy), Deadline(1))
     assert caught.value.seconds >= 2
     assert len(slept) == 1, "it is not waited for in vain"
 
@@ -61,15 +60,15 @@ def test_who_asks_to_be_left_alone_is_left_alone_at_least_so_long(status: int, s
 def test_a_server_that_fails_is_not_asked_again_at_once(slept: list[float]) -> None:
     for status in (500, 502, 504):
         with pytest.raises(NotReportedError, match=str(status)):
-            Patience(30).ask(answers(Reply(status, {"message": "etcd is away"})))
+            ask_again(answers(Reply(status, {"message": "etcd is away"})), Deadline(30))
     with pytest.raises(TooBusyError):
-        Patience(30).ask(answers(Reply(429, {})))
+        ask_again(answers(Reply(429, {})), Deadline(30))
     assert not slept
 
 
 def test_refusals_are_answers(slept: list[float]) -> None:
     for status in (301, 401, 403, 404, 422):
-        assert Patience(30).ask(answers(Reply(status, {}))).status == status
+        assert ask_again(answers(Reply(status, {})), Deadline(30)).status == status
     assert not slept
 
 
@@ -90,9 +89,3 @@ def test_every_refusal_says_what_to_mend(status: int, said: str, hint: str) -> N
     assert hint in error.hint
     assert error.what.endswith(f"({status})")
     assert error.exit_code == 3
-
-
-def test_patience_ends() -> None:
-    patience = Patience(0.05)
-    time.sleep(0.06)
-    assert patience.left < 0

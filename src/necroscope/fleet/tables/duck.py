@@ -10,13 +10,16 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from necroscope.errors import StoreError, UsageError
+from necroscope.fleet.tables.columns import TABLES
 from necroscope.model.quantities import parse_size
 
 MEMORY_VARIABLE = "NECROSCOPE_FLEET_MEMORY"
@@ -28,7 +31,22 @@ LEAST_BYTES = 64 << 20
 @contextmanager
 def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one question. StoreError: a table cannot be read, or takes too much memory."""
-    with _told(), _database(os.getpid(), _memory_bytes()).cursor() as connection:
+    with _translate_errors(), _database(os.getpid(), _memory_bytes()).cursor() as connection:
+        yield connection
+
+
+@contextmanager
+def viewed(files: Mapping[str, Sequence[Path]]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the files of each table as a view of its name; without files it is empty."""
+    with connected() as connection:
+        for table, paths in files.items():
+            if paths:
+                names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+                content = f"read_parquet([{names}], filename = true)"
+                connection.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM {content}")
+            else:
+                schema = TABLES[table].append(pa.field("filename", pa.string()))
+                connection.register(table, schema.empty_table())
         yield connection
 
 
@@ -67,7 +85,7 @@ def _threads() -> int:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -75,5 +93,7 @@ def _told() -> Iterator[None]:
             f"the question takes too much memory: {error}", hint=f"{MEMORY_VARIABLE}=4GiB"
         ) from error
     except duckdb.Error as error:  # which one depends on where in a file the damage is
+        if isinstance(error, duckdb.FatalException):
+            _database.cache_clear()  # no question could be asked of it any more
         hint = "a file in the cache may be removed: it is fetched again; one in the place has to be restored"
         raise StoreError(f"a table cannot be read: {error}", hint=hint) from error

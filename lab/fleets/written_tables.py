@@ -1,4 +1,4 @@
-"""A whole fleet's tables at once, into a folder: for generated fleets, and for tables from elsewhere.
+"""Write a whole fleet's tables at once into a folder: for generated fleets.
 
 What hosts ship comes into tables by `ingest` instead.
 """
@@ -6,28 +6,20 @@ What hosts ship comes into tables by `ingest` instead.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.fleet.tables.columns import TIMES
-from necroscope.fleet.tables.index import (
-    ALWAYS,
-    HOUR_US,
-    INDEX,
-    Index,
-    TableFile,
-    hour_of,
-    index_bytes,
-    table_file,
-)
+from necroscope.fleet.tables.adding import rows_by_hour
+from necroscope.fleet.tables.index import INDEX, Index, TableFile, index_bytes, table_file
+from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.parquet import conformed, decoded, encoded, in_order, joined
+from necroscope.model.timestamp import HOUR_US
 
 HELD_ROWS = 8_000_000  # some 1.3 GB of `segments`
 
@@ -52,20 +44,9 @@ def write_fleet_tables(folder: Path, tables: Mapping[str, Iterable[pa.Table]]) -
     return index
 
 
-def rows_by_hour(table: str, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of every hour; those of tables without a time are of ALWAYS."""
-    if not rows.num_rows:
-        return
-    if table not in TIMES:
-        yield ALWAYS, rows
-        return
-    hours = rows.column(TIMES[table]).to_numpy() // HOUR_US
-    if not (hours[1:] >= hours[:-1]).all():
-        order = np.argsort(hours, kind="stable")
-        rows, hours = rows.take(order), hours[order]
-    starts = np.flatnonzero(np.diff(hours, prepend=hours[0] - 1))
-    for start, end in zip(starts, [*starts[1:], len(hours)], strict=True):
-        yield hour_of(int(hours[start]) * HOUR_US), rows.slice(start, end - start)
+def tables_in_folder(folder: Path, index: Index) -> FleetTables:
+    """The tables of a place that is a folder."""
+    return FleetTables(index, lambda files: [folder / file.name for file in files], str(folder.absolute()))
 
 
 def _write_table(

@@ -10,11 +10,11 @@ SHORT = 16  # characters of a digest in the name of a part
 
 
 def canonical(document: Any) -> bytes:
-    """JSON with sorted names and no spaces, UTF-8."""
+    """Return JSON with sorted names and no spaces, UTF-8."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode()
 
 
 def digest_of(content: bytes) -> str:
-    """SHA-256 in hex."""
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(content).hexdigest()

@@ -6,8 +6,15 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import StoreError
-from necroscope.fleet.jobs.keeping import FORGET_US, jobs_part, keep_jobs, remember_nodes, remembered_nodes
-from necroscope.fleet.jobs.kept_jobs import join_jobs, read_kept_jobs
+from necroscope.fleet.jobs.kept_jobs import (
+    FORGET_US,
+    jobs_part,
+    join_jobs,
+    keep_jobs,
+    read_kept_jobs,
+    remember_nodes,
+    remembered_nodes,
+)
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.ingest import ingest
 from necroscope.fleet.tables.reading import read_tables

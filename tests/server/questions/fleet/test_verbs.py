@@ -7,8 +7,7 @@ import math
 
 from necroscope.model.drift import Association, Difference, Drift, FactByGroup, Relevance
 from necroscope.model.fleet.concentration import Concentration, Exposed, Standing, Where
-from necroscope.server.questions.fleet.fleet_drift import told_drift
-from necroscope.server.questions.fleet.fleet_where import told_where
+from necroscope.server.questions.fleet.verbs import drift_answer, where_answer
 from necroscope.server.routes import encoded
 
 FEW = Exposed(hosts=10, affected=3, episodes=4, host_hours=100.0)
@@ -36,7 +35,7 @@ def concentration(value: str, standing: Standing) -> Concentration:
 
 def test_what_is_infinite_is_left_open() -> None:
     where = Where(("nic-reset",), 0, 1, FEW, 1, (concentration("a", Standing.FOLLOWS),), 0, "")
-    text = encoded(told_where(where))
+    text = encoded(where_answer(where))
     assert b"Infinity" not in text and b"NaN" not in text
     (row,) = json.loads(text)["concentrations"]
     assert row["rate_ratio"] is None and row["interval"] == {"low": 1.5, "high": None}
@@ -47,7 +46,7 @@ def test_what_is_infinite_is_left_open() -> None:
 def test_what_was_shown_is_never_left_out() -> None:
     many = [concentration(str(number), Standing.NOT_SHOWN) for number in range(500)]
     rows = (*many, concentration("telling", Standing.SPARED))
-    answer = told_where(Where(("nic-reset",), 0, 1, FEW, 501, rows, 0, ""))
+    answer = where_answer(Where(("nic-reset",), 0, 1, FEW, 501, rows, 0, ""))
     assert answer.concentrations[0].value == "telling"
     assert len(answer.concentrations) == 200 and answer.left_out == 301
 
@@ -72,7 +71,7 @@ def test_the_failing_hosts_come_first() -> None:
         cause_of=(),
     )
     groups = {"healthy": tuple("abcdefghij"), "failing": tuple("klmn")}
-    answer = told_drift(Drift(groups, "failing", 40, (difference,), (), ""))
+    answer = drift_answer(Drift(groups, "failing", 40, (difference,), (), ""))
     assert [(group.name, group.hosts) for group in answer.groups] == [("failing", 4), ("healthy", 10)]
     (row,) = answer.differences
     assert [(value.value, value.hosts) for value in row.values] == [
