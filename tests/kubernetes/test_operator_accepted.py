@@ -11,7 +11,7 @@ import pytest
 from deploy.kubernetes.source.files import KUSTOMIZE
 from lab.machines import operator_kinds
 from lab.machines.kubernetes import Cluster, ClusterError, api_server, why_not
-from necroscope.exporter import operator_rules
+from necroscope.exporter import rule_files
 from tests.deploy.renderings import (
     NEEDS_PROGRAMS,
     Objects,
@@ -53,7 +53,7 @@ def _relative(folder: Path, name: str) -> str:
 MAKERS: dict[str, Callable[[Path], Objects]] = {
     "kustomize": component,
     "helm": lambda _: helm_template("--set", "podMonitor.enabled=true,podMonitor.labels.release=x"),
-    "rules": lambda _: objects_in(operator_rules.files("https://docs.example")[0].text),
+    "rules": lambda _: objects_in(rule_files.prometheus_operator("https://docs.example")[0].text),
 }
 
 

@@ -10,7 +10,7 @@ from deploy.kubernetes.source.markers import Value
 from deploy.kubernetes.source.objects import BASE, DAEMON_SETS, POD_MONITOR, Part
 from deploy.kubernetes.source.template import template
 from deploy.kubernetes.source.values import NAME, VALUES, VERSION
-from necroscope.exporter.yaml_text import yaml_text
+from deploy.kubernetes.source.yaml_text import yaml_text
 
 # Bound tokens name their node, and policies in CEL are stable, since 1.30.
 OLDEST_KUBERNETES = ">=1.30.0-0"

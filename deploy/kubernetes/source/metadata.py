@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deploy.kubernetes.source.markers import ChartOnly, Spread, Value
-from deploy.kubernetes.source.values import NAME, NAMESPACE, VALUES, VERSION
-from necroscope.exporter.operator_rules import SELECTOR
+from deploy.kubernetes.source.values import NAME, NAMESPACE, SELECTOR, VALUES, VERSION
 
 _HELM = (
     ("app.kubernetes.io/managed-by", "{{ .Release.Service }}"),

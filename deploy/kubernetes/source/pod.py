@@ -6,9 +6,8 @@ from typing import Any
 
 from deploy.kubernetes.source.levels import ROOT, USER, Level
 from deploy.kubernetes.source.markers import ChartOnly, Optional, Spread, Text, Value, When
-from deploy.kubernetes.source.values import NAME, VALUES, VERSION
+from deploy.kubernetes.source.values import NAME, SELECTOR, VALUES, VERSION
 from deploy.kubernetes.source.volumes import HEARTBEAT, STORE, TEMPORARY, mounts, volumes
-from necroscope.exporter.operator_rules import SELECTOR
 
 RECORDER, PREPARE = "recorder", "own-the-store"
 REPORT = VALUES["kubernetes.report"]

@@ -8,8 +8,7 @@ from deploy.kubernetes.source.levels import Level
 from deploy.kubernetes.source.markers import Block, Spread
 from deploy.kubernetes.source.metadata import labels, metadata
 from deploy.kubernetes.source.pod import pod_template
-from deploy.kubernetes.source.values import VALUES
-from necroscope.exporter.operator_rules import API_VERSION, LABELS, SELECTOR, pod_monitor_spec
+from deploy.kubernetes.source.values import LABELS, SELECTOR, VALUES
 
 
 def config_map() -> dict[str, Any]:
@@ -48,10 +47,24 @@ def network_policy() -> dict[str, Any]:
 
 
 def pod_monitor() -> dict[str, Any]:
-    """For the Prometheus operator; a kind of its own, which a cluster has or has not."""
+    """For the Prometheus operator. It is that of `necroscope rules prometheus-operator`, which says why."""
+    node = ["__meta_kubernetes_pod_node_name"]
+    endpoint = {
+        "port": "metrics",
+        "interval": VALUES["podMonitor.interval"],
+        "relabelings": [
+            {"sourceLabels": node, "targetLabel": "node"},
+            {"sourceLabels": node, "targetLabel": "instance"},
+            {"action": "labeldrop", "regex": "pod"},
+        ],
+    }
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PodMonitor",
         "metadata": {**metadata(), "labels": {**labels(), Spread(VALUES["podMonitor.labels"]): None}},
-        "spec": pod_monitor_spec(VALUES["podMonitor.interval"]),
+        "spec": {
+            "jobLabel": "app.kubernetes.io/name",
+            "selector": {"matchLabels": dict(SELECTOR)},
+            "podMetricsEndpoints": [endpoint],
+        },
     }

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from deploy.kubernetes.source.markers import Block, BuiltIn, ChartOnly, Optional, Spread, Text, Value, When
-from necroscope.exporter.yaml_text import yaml_text
+from deploy.kubernetes.source.yaml_text import yaml_text
 
 TOKEN = re.compile(r"(?P<indent> *)(?P<dash>(?:- )?)(?P<key>(?:[\w./-]+: )?)'@@(?P<number>\d+)@@'(?:: null)?")
 END = "{{- end }}"
