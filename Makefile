@@ -72,9 +72,10 @@ lock: .venv/made ## update the locked Python packages
 RULES := prometheus,prometheus-node-exporter,prometheus-operator,grafana,npd
 
 .PHONY: deploy-files
-deploy-files: .venv/native .venv/packages-dev ## what is generated below deploy/: manifests, the Helm chart, alert rules
+deploy-files: .venv/native .venv/packages-dev ## what is generated below deploy/: alert rules, and the chart as kustomize
 	$(BIN)/necroscope rules $(RULES) --force --output deploy/rules
-	$(BIN)/python -m deploy.kubernetes.source
+	scripts/go-programs helm
+	$(BIN)/python -m deploy.kubernetes.render
 
 # --- use ----------------------------------------------------------------------------------------
 

@@ -44,6 +44,12 @@ def test_runbook_links_lead_where_asked(document: Document) -> None:
     assert DOCS not in text
 
 
+@pytest.mark.parametrize("docs", ["", 'https://x"y', "https://x y", "https://x\\y", "https://x\ny"])
+def test_a_link_that_would_break_the_files_is_refused(docs: str, document: Document) -> None:
+    error = document("rules", KIND, "--docs", docs, exit_code=2)["error"]
+    assert "is not a URL" in error["what"]
+
+
 @pytest.mark.parametrize("kinds", ["nagios", "", "prometheus,", "prometheus,nagios"])
 def test_an_unknown_kind_is_refused_with_those_there_are(kinds: str, document: Document) -> None:
     error = document("rules", kinds, exit_code=2)["error"]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
-import yaml
 
-from deploy.kubernetes.source.files import CHART, KUSTOMIZE
+from deploy.kubernetes.render import CHART, KUSTOMIZE
 from lab.machines.go_programs import go_program, missing
+from tests.deploy.manifests import Objects, objects_in
 
-Objects = dict[tuple[str, str], dict[str, Any]]
 Test = TypeVar("Test", bound=Callable[..., object])
 
 # With `make test-servers`, which builds these programs: that takes minutes on a fresh machine.
@@ -35,14 +34,6 @@ def run(program: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
     path = go_program(program)
     assert path, program
     return subprocess.run([path, *words], capture_output=True, text=True, check=False, timeout=60)
-
-
-def objects_in(text: str) -> Objects:
-    """The objects of a YAML stream by kind and name; none is there twice."""
-    documents = [document for document in yaml.safe_load_all(text) if document]
-    objects = {(one["kind"], one["metadata"]["name"]): one for one in documents}
-    assert len(objects) == len(documents)
-    return objects
 
 
 def kustomize_build(folder: Path) -> Objects:

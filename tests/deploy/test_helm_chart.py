@@ -9,16 +9,14 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from deploy.kubernetes.source.files import CHART
-from deploy.kubernetes.source.levels import ALL_LEVELS
-from deploy.kubernetes.source.markers import Value
-from deploy.kubernetes.source.values import VALUES
-from tests.deploy.renderings import NEEDS_PROGRAMS, Objects, helm_template, overlay, run
+from deploy.kubernetes.render import CHART, LEVELS
+from tests.deploy.manifests import Objects
+from tests.deploy.renderings import NEEDS_PROGRAMS, helm_template, overlay, run
+from tests.deploy.test_helm_values import ALL_SCHEMAS, default
 
 pytestmark = NEEDS_PROGRAMS
 HELM_LABELS = ("app.kubernetes.io/managed-by", "helm.sh/chart")
 CONFIG_SUM = "necroscope.dev/config-sha256"
-LEVELS = [level.name for level in ALL_LEVELS]
 
 # Another value for each, where it is not a matter of its type.
 OTHERS: dict[str, Any] = {
@@ -71,33 +69,30 @@ def test_another_namespace_is_meant_everywhere() -> None:
     assert "namespace: necroscope" not in made.stdout and 'namespace: "necroscope"' not in made.stdout
 
 
-@pytest.mark.parametrize("value", VALUES.values(), ids=lambda value: value.name)
-def test_every_value_does_something(value: Value, tmp_path: Path) -> None:
-    other = OTHERS.get(value.name, _other(value.default))
-    document: Any = other
-    for name in reversed(value.name.split(".")):
-        document = {name: document}
-    if value.name.startswith("podMonitor."):
+@pytest.mark.parametrize("name", ALL_SCHEMAS)
+def test_every_value_does_something(name: str, tmp_path: Path) -> None:
+    document: Any = OTHERS.get(name, _other(default(name)))
+    for part in reversed(name.split(".")):
+        document = {part: document}
+    if name.startswith("podMonitor."):
         document["podMonitor"]["enabled"] = True
     file = tmp_path / "values.json"
     file.write_text(json.dumps(document))
-    before = helm_template(
-        *(("--set", "podMonitor.enabled=true") if value.name.startswith("podMonitor.i") else ())
-    )
+    before = helm_template(*(("--set", "podMonitor.enabled=true") if name.startswith("podMonitor.i") else ()))
     after = helm_template("--values", str(file))
     assert after != before
     daemon_set = after["DaemonSet", "necroscope"]
     kubernetes_validate.validate(daemon_set, kubernetes_validate.latest_version(), strict=True)
 
 
-def _other(default: Any) -> Any:
-    match default:
+def _other(value: Any) -> Any:
+    match value:
         case bool():
-            return not default
+            return not value
         case dict():
             return {"x": "y"}
         case _:
-            return f"{default}-other"
+            return f"{value}-other"
 
 
 def test_without_reports_there_is_no_right_and_no_token() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.kubernetes.source.values import USER
 from tests.deploy.dockerfile import Instruction, is_ignored, parse_dockerfile
+from tests.deploy.manifests import USER
 
 ROOT = Path(__file__).parents[2]
 IMAGE = ROOT / "deploy/image"

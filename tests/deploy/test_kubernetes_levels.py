@@ -18,11 +18,9 @@ from typing import Any
 
 import pytest
 
-from deploy.kubernetes.source.levels import ALL_LEVELS, Level
-from deploy.kubernetes.source.objects import DAEMON_SETS
-from deploy.kubernetes.source.plain import plain
 from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
+from tests.deploy.manifests import ALL_LEVELS, Level, pod_of
 from tests.real.recorders import why_not
 
 pytestmark = [
@@ -82,7 +80,7 @@ class Seen:
 
 
 def record_at(level: Level) -> Seen:
-    container = plain(DAEMON_SETS[level.name].objects[0])["spec"]["template"]["spec"]["containers"][0]
+    container = pod_of(level)["containers"][0]
     security = container["securityContext"]
     kept = ",+".join(("-all", *(name.lower() for name in security["capabilities"].get("add", ()))))
     user = [f"--reuid={security['runAsUser']}", f"--regid={security['runAsGroup']}", "--clear-groups"]
@@ -102,7 +100,7 @@ def record_at(level: Level) -> Seen:
     inner = INNER.format(python=shlex.quote(sys.executable), arguments=shlex.join(arguments))
     *lead, program = container["command"]
     assert program == "necroscope"
-    own = f"chown {plain(level.owner)}:{plain(level.owner)} /mnt/store\n"
+    own = f"chown {level.owner}:{level.owner} /mnt/store\n"
     script = MOUNTS + own + "exec " + shlex.join([*outer, *lead, "sh", "-c", inner])
     command = ["unshare", "--mount", "--net", "sh", "-c", script]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/"}
@@ -126,7 +124,7 @@ def seen(level: Level) -> Seen:
 
 
 def test_the_recorder_runs_as_the_level_says(level: Level, seen: Seen) -> None:
-    assert seen.status["Uid"].split()[0] == str(plain(level.owner))
+    assert seen.status["Uid"].split()[0] == str(level.owner)
     numbers = {"DAC_READ_SEARCH": 2, "SYS_PTRACE": 19, "SYSLOG": 34, "PERFMON": 38}
     effective = sum(1 << numbers[name] for name in level.capabilities)
     assert int(seen.status["CapEff"], 16) == effective

@@ -9,26 +9,17 @@ import stat
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import kubernetes_validate
 import pytest
 import yaml
 
-from deploy.kubernetes.source.files import FOLDERS, KUSTOMIZE, all_files
-from deploy.kubernetes.source.levels import ALL_LEVELS, Level
-from deploy.kubernetes.source.objects import BASE, DAEMON_SETS
-from deploy.kubernetes.source.plain import plain
-from deploy.kubernetes.source.values import USER
+from deploy.kubernetes.render import HEAD, KUSTOMIZE, LEVELS, rendered_files
+from necroscope.kubernetes.event_rules import event_rules
 from necroscope.kubernetes.names import COMPONENT, DOMAIN
 from necroscope.sources.in_cluster import ACCOUNT
-from tests.deploy.renderings import (
-    kustomize_build,
-    needs_programs,
-    objects_in,
-    overlay,
-    renamed_overlay,
-)
+from tests.deploy.manifests import ALL_LEVELS, USER, Level, objects_in, pod_of, shipped
+from tests.deploy.renderings import kustomize_build, needs_programs, overlay, renamed_overlay
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/kubernetes.md").read_text()
@@ -37,32 +28,29 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of 
 each_level = pytest.mark.parametrize("level", ALL_LEVELS, ids=lambda level: level.name)
 
 
-def made(level: Level) -> dict[tuple[str, str], dict[str, Any]]:
-    objects = [plain(one) for part in (*BASE, DAEMON_SETS[level.name]) for one in part.objects]
-    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+@needs_programs
+def test_the_files_are_what_the_chart_makes() -> None:
+    files = rendered_files()
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    others = [path for path in KUSTOMIZE.rglob("*.yaml") if path.read_text().startswith(HEAD)]
+    assert (stale, set(others) - files.keys()) == ([], set()), "make deploy-files"
 
 
-def pod_of(level: Level) -> dict[str, Any]:
-    spec: dict[str, Any] = made(level)["DaemonSet", "necroscope"]["spec"]["template"]["spec"]
-    return spec
-
-
-def test_the_files_are_what_the_source_makes() -> None:
-    there = {path for folder in FOLDERS for path in folder.rglob("*") if path.is_file()}
-    files = all_files()
-    stale = [path for path, text in files.items() if path not in there or path.read_text() != text]
-    assert (stale, there - files.keys()) == ([], set()), "make deploy-files"
+def test_every_level_has_its_files() -> None:
+    assert tuple(level.name for level in ALL_LEVELS) == LEVELS
+    for folder in ("daemon-sets", "overlays"):
+        assert {path.name for path in (KUSTOMIZE / folder).iterdir()} == set(LEVELS)
 
 
 @needs_programs
 @each_level
-def test_kustomize_builds_what_the_source_says(level: Level) -> None:
-    assert overlay(level.name) == made(level)
+def test_kustomize_builds_what_the_files_say(level: Level) -> None:
+    assert overlay(level.name) == shipped(level)
 
 
 @needs_programs
 def test_the_pod_monitor_is_added_by_a_component(tmp_path: Path) -> None:
-    shutil.copytree(KUSTOMIZE, tmp_path / "kubernetes", ignore=shutil.ignore_patterns("source"))
+    shutil.copytree(KUSTOMIZE, tmp_path / "kubernetes", ignore=shutil.ignore_patterns("*.py"))
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "kustomization.yaml").write_text(
@@ -102,7 +90,7 @@ def test_the_policies_hold_under_other_names(tmp_path: Path) -> None:
 @each_level
 def test_every_object_is_valid(level: Level, version: str) -> None:
     # PodMonitor is a kind of the Prometheus operator, for which there is no schema here.
-    for document in made(level).values():
+    for document in shipped(level).values():
         kubernetes_validate.validate(document, version, strict=True)
 
 
@@ -123,7 +111,7 @@ def test_every_container_gives_up_what_it_can(level: Level) -> None:
 def test_the_recorder_has_no_more_than_its_level(level: Level) -> None:
     container = pod_of(level)["containers"][0]
     added = set(container["securityContext"]["capabilities"].get("add", ()))
-    if level.stays_root:
+    if level.owner == 0:
         assert added == set(level.capabilities) and container["command"] == ["necroscope"]
     elif level.capabilities:
         kept = ",+".join(("-all", *(name.lower() for name in level.capabilities)))
@@ -136,15 +124,19 @@ def test_the_recorder_has_no_more_than_its_level(level: Level) -> None:
 
 
 def test_the_cluster_role_has_no_list_no_watch_and_no_update() -> None:
-    rules = made(ALL_LEVELS[0])["ClusterRole", "necroscope"]["rules"]
+    rules = shipped(ALL_LEVELS[0])["ClusterRole", "necroscope"]["rules"]
     granted = {(rule["resources"][0], *rule["verbs"]) for rule in rules}
     assert granted == {("nodes", "get"), ("nodes/status", "patch"), ("events", "create", "patch")}
 
 
-def test_the_source_and_the_program_agree_on_names() -> None:
+def test_the_manifests_and_the_program_agree_on_names() -> None:
     level = ALL_LEVELS[0]
-    policies = [one for one in made(level).values() if one["kind"] == "ValidatingAdmissionPolicy"]
+    policies = [one for one in shipped(level).values() if one["kind"] == "ValidatingAdmissionPolicy"]
     text = str(policies)
+    rules = event_rules().values()
+    of_pods = sorted(rule.reason for rule in rules if rule.tells_pods)
+    of_nodes = sorted(rule.reason for rule in rules)
+    assert f"'Pod' ? {of_pods} : {of_nodes})" in text
     assert f"startsWith('{DOMAIN}/')" in text and f"== '{COMPONENT}'" in text
     mounts = {one["name"]: one["mountPath"] for one in pod_of(level)["containers"][0]["volumeMounts"]}
     assert mounts["account"] == str(ACCOUNT)
@@ -164,7 +156,7 @@ def test_the_recorder_has_a_user_of_its_own(level: Level) -> None:
     assert pod["securityContext"]["fsGroup"] == USER
     assert 65519 < USER < 65532, "beyond those that systemd hands out, and not another image's"
     assert f"user {USER}" in PAGE
-    assert "65534" not in str(made(level))
+    assert "65534" not in str(shipped(level))
 
 
 @needs_root
@@ -184,7 +176,7 @@ def test_a_store_that_another_user_wrote_is_taken_over(level: Level, before: int
         os.chown(path, before, before, follow_symlinks=False)
     (store / "node/closed").chmod(0)
     prepare(level, store)
-    owner = plain(level.owner)
+    owner = level.owner
     assert {path.lstat().st_uid for path in (store, *store.rglob("*"))} == {owner}
     assert (store / "node/segment/segment.json").stat().st_gid == owner
     assert stat.S_IMODE(store.stat().st_mode) == 0o750
@@ -198,7 +190,7 @@ def test_a_new_store_is_for_the_recorder_alone(level: Level, tmp_path: Path) -> 
     prepare(level, tmp_path / "store")
     prepare(level, tmp_path / "store")  # as at every start
     status = (tmp_path / "store").stat()
-    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (plain(level.owner), 0o750)
+    assert (status.st_uid, stat.S_IMODE(status.st_mode)) == (level.owner, 0o750)
 
 
 @needs_root
@@ -209,7 +201,7 @@ def test_a_takeover_that_was_killed_is_completed(level: Level, tmp_path: Path) -
     os.chown(store / "node", 65534, 65534)
     store.chmod(0o700)  # as it is in the middle
     prepare(level, store)
-    assert {path.stat().st_uid for path in (store, store / "node")} == {plain(level.owner)}
+    assert {path.stat().st_uid for path in (store, store / "node")} == {level.owner}
 
 
 @needs_root
@@ -262,8 +254,8 @@ def test_liveness_depends_on_no_port(level: Level, tmp_path: Path) -> None:
 
 @each_level
 def test_only_prometheus_reaches_the_metrics(level: Level) -> None:
-    policy = made(level)["NetworkPolicy", "necroscope"]["spec"]
-    template = made(level)["DaemonSet", "necroscope"]["spec"]["template"]
+    policy = shipped(level)["NetworkPolicy", "necroscope"]["spec"]
+    template = shipped(level)["DaemonSet", "necroscope"]["spec"]["template"]
     selected = policy["podSelector"]["matchLabels"]
     assert selected.items() <= template["metadata"]["labels"].items()
     assert "hostNetwork" not in template["spec"], "no policy holds for those"

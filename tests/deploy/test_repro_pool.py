@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from deploy.kubernetes.repro.constant_load import next_of
-from deploy.kubernetes.source.values import VERSION
-from tests.deploy.renderings import Objects, kustomize_build, needs_programs, overlay
+from tests.deploy.manifests import VERSION, Objects
+from tests.deploy.renderings import kustomize_build, needs_programs, overlay
 
 FOLDER = Path(__file__).parents[2] / "deploy/kubernetes/repro"
 LOAD = FOLDER / "constant_load.py"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.kubernetes.source.values import USER
 from lab.machines.nspawn import Container, why_not
+from tests.deploy.manifests import USER
 
 PAGE = (Path(__file__).parents[2] / "docs/kubernetes.md").read_text()
 NAME = "org.freedesktop.systemd1"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from necroscope.cli.rules import DOCS
-from necroscope.exporter.dashboard import files
+from necroscope.exporter import rule_files
 
 VARIABLE = re.compile(r"\$(\w+)")
 
@@ -31,7 +31,7 @@ class Asked:
 
 def dashboard(docs: str = DOCS) -> dict[str, Any]:
     """What Grafana imports."""
-    document: dict[str, Any] = json.loads(files(docs)[0].text)
+    document: dict[str, Any] = json.loads(rule_files.grafana(docs)[0].text)
     return document
 
 

@@ -13,17 +13,17 @@ import yaml
 
 from necroscope.cli.main import VERBS
 from necroscope.cli.rules import DOCS
-from necroscope.exporter import alert_rules, node_exporter_rules, operator_rules
-from necroscope.exporter.alert_rules import Alert, Group, own_groups
+from necroscope.exporter import rule_files
 from necroscope.exporter.families import FAMILIES
-from necroscope.exporter.node_exporter_rules import node_exporter_groups
+from tests.exporter.alert_rules import OTHERS, OWN, RECORDED, AlertRules
 
 ROOT = Path(__file__).parents[2]
 DEPLOYED = ROOT / "deploy/rules"
+COMPONENT = ROOT / "deploy/kubernetes/components/pod-monitor/pod-monitor.yaml"
 MANUAL = (ROOT / "docs/alerts.md").read_text()
-OWN, OTHERS = own_groups(), node_exporter_groups()
+ALERTS = OWN.alerts + OTHERS.alerts
 SELECTOR = re.compile(r"\b(necroscope_\w+)(?:\{([^}]*)\})?")
-RECORDED = re.compile(r"\b[a-z_]+:\w+:\w+\b")
+EXPLAINED = re.compile(r"^ +# .*\.\n +- record: (\S+)$", re.MULTILINE)
 TARGET_LABELS = {"cluster", "job", "instance", "node"}
 PARTS = ("Means.", "Look first.", "Does not say", "To do.", "Clears")
 
@@ -32,14 +32,7 @@ needs_promtool = pytest.mark.skipif(
 )
 
 
-def alerts_of(groups: tuple[Group, ...]) -> list[Alert]:
-    return [alert for group in groups for alert in group.alerts]
-
-
-def texts_of(groups: tuple[Group, ...]) -> list[str]:
-    """All that Prometheus will evaluate: expressions, and the queries inside of texts."""
-    recorded = [row.expression for group in groups for row in group.recordings]
-    return recorded + [text for one in alerts_of(groups) for text in (one.expression, one.description)]
+each_file = pytest.mark.parametrize("rules", [OWN, OTHERS], ids=["own", "node-exporter"])
 
 
 def promtool(*words: str | Path) -> str:
@@ -49,11 +42,10 @@ def promtool(*words: str | Path) -> str:
 
 
 @needs_promtool
-@pytest.mark.parametrize("module", [alert_rules, node_exporter_rules])
-def test_prometheus_accepts_the_rules(module: Any, tmp_path: Path) -> None:
-    (file,) = module.files(DOCS)
-    (tmp_path / file.name).write_text(file.text)
-    assert "SUCCESS" in promtool("check", "rules", tmp_path / file.name)
+@each_file
+def test_prometheus_accepts_the_rules(rules: AlertRules, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text(rules.file.text)
+    assert "SUCCESS" in promtool("check", "rules", tmp_path / "rules.yaml")
 
 
 @needs_promtool
@@ -61,9 +53,8 @@ def test_alerts_fire_do_not_fire_on_near_misses_and_clear() -> None:
     promtool("test", "rules", *sorted((DEPLOYED / "tests").glob("*.yaml")))
 
 
-@pytest.mark.parametrize("module", [alert_rules, node_exporter_rules, operator_rules])
-def test_what_is_deployed_is_what_the_program_makes(module: Any) -> None:
-    for file in module.files(DOCS):
+def test_what_is_deployed_has_the_thresholds_as_shipped() -> None:
+    for file in (OWN.file, OTHERS.file, *rule_files.prometheus_operator(DOCS)):
         assert (DEPLOYED / file.name).read_text() == file.text, "make deploy-files"
 
 
@@ -73,48 +64,52 @@ def test_every_alert_is_seen_to_be_quiet_then_fire_then_clear() -> None:
         for test in yaml.safe_load(path.read_text())["tests"]:
             for check in test["alert_rule_test"]:
                 seen.setdefault(check["alertname"], []).append(bool(check.get("exp_alerts")))
-    for alert in alerts_of(OWN + OTHERS):
-        assert re.search("FT+F", "".join("FT"[fires] for fires in seen[alert.name])), alert.name
+    for name in (alert["alert"] for alert in ALERTS):
+        assert re.search("FT+F", "".join("FT"[fires] for fires in seen[name])), name
 
 
 def test_our_rules_use_only_metrics_and_labels_that_there_are() -> None:
     labels = {family.name: {*family.labels, *TARGET_LABELS} for family in FAMILIES}
-    for text in texts_of(OWN):
+    for text in OWN.texts:
         for name, matchers in SELECTOR.findall(RECORDED.sub("", text)):
             assert name in labels, name
             assert set(re.findall(r"(\w+)(?:=~|!~|!=|=)", matchers)) <= labels[name], text
 
 
-@pytest.mark.parametrize("groups", [OWN, OTHERS], ids=["own", "node-exporter"])
-def test_what_is_recorded_is_named_well_and_used_only_if_recorded(groups: tuple[Group, ...]) -> None:
-    recorded = [row for group in groups for row in group.recordings]
-    assert all(RECORDED.fullmatch(row.name) and row.why.endswith(".") for row in recorded)
-    used = {name for text in texts_of(groups) for name in RECORDED.findall(text)}
-    assert used <= {row.name for row in recorded}
+@each_file
+def test_what_is_recorded_is_named_well_explained_and_used_only_if_recorded(rules: AlertRules) -> None:
+    names = [rule["record"] for rule in rules.recordings]
+    assert all(map(RECORDED.fullmatch, names))
+    assert EXPLAINED.findall(rules.file.text) == names
+    assert {name for text in rules.texts for name in RECORDED.findall(text)} <= set(names)
 
 
-@pytest.mark.parametrize("alert", alerts_of(OWN + OTHERS), ids=lambda alert: alert.name)
-def test_an_alert_says_what_a_person_needs(alert: Alert) -> None:
-    assert alert.severity in ("critical", "warning", "info")
-    assert alert.summary.endswith(".") and alert.description.endswith((".", "{{ end }}"))
-    assert "<" not in alert.summary + alert.description, "a placeholder was left"
-    assert "labels.node" in alert.summary or alert.name == "NecroscopeAbsent"
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert["alert"])
+def test_an_alert_says_what_a_person_needs(alert: dict[str, Any]) -> None:
+    texts = alert["annotations"]
+    assert alert["labels"].keys() == {"severity"}
+    assert alert["labels"]["severity"] in ("critical", "warning", "info")
+    assert texts["summary"].endswith(".") and texts["description"].endswith((".", "{{ end }}"))
+    assert not any("<" in text or "\n" in text for text in texts.values()), "a placeholder or a line was left"
+    assert texts["runbook_url"] == f"{DOCS}/alerts.md#{alert['alert'].lower()}"
+    assert "labels.node" in texts["summary"] or alert["alert"] == "NecroscopeAbsent"
 
 
 def test_alerts_on_the_metrics_of_others_say_what_they_need_and_cannot_see() -> None:
-    assert all(alert.needs and alert.cannot_see for alert in alerts_of(OTHERS))
+    assert all(alert["annotations"].keys() >= {"needs", "cannot_see"} for alert in OTHERS.alerts)
 
 
 def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
     sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", MANUAL, re.MULTILINE | re.DOTALL))
-    assert list(sections) == [alert.name for alert in alerts_of(OWN + OTHERS)]
+    assert list(sections) == [alert["alert"] for alert in ALERTS]
     for name, text in sections.items():
         assert re.findall(r"^\*\*(.+?)\*\*", text, re.MULTILINE) == list(PARTS), name
 
 
 def test_every_alert_has_its_row() -> None:
-    for alert in alerts_of(OWN):
-        assert f"| [{alert.name}](#{alert.name.lower()}) | {alert.severity} |" in MANUAL
+    for alert in OWN.alerts:
+        name, severity = alert["alert"], alert["labels"]["severity"]
+        assert f"| [{name}](#{name.lower()}) | {severity} |" in MANUAL
 
 
 def test_runbooks_name_verbs_that_there_are() -> None:
@@ -123,10 +118,10 @@ def test_runbooks_name_verbs_that_there_are() -> None:
 
 
 def test_the_operators_objects_have_the_same_rules_and_find_the_recorders() -> None:
-    (file,) = operator_rules.files(DOCS)
+    (file,) = rule_files.prometheus_operator(DOCS)
     rule, monitor = yaml.safe_load_all(file.text)
-    assert rule["spec"] == yaml.safe_load(alert_rules.files(DOCS)[0].text)
+    assert rule["spec"] == OWN.document
     assert {one["apiVersion"] for one in (rule, monitor)} == {"monitoring.coreos.com/v1"}
-    assert monitor["spec"]["selector"] == {"matchLabels": operator_rules.SELECTOR}
+    assert monitor["spec"] == yaml.safe_load(COMPONENT.read_text())["spec"], "as in deploy/kubernetes"
     assert monitor["spec"]["podMetricsEndpoints"][0]["port"] == "metrics"
     assert monitor["spec"]["jobLabel"] == "app.kubernetes.io/name", "the job is then called necroscope"

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from necroscope.cli.rules import DOCS
-from necroscope.exporter.alert_rules import own_groups
-from necroscope.exporter.dashboard import NODE_NAMES, files
+from necroscope.exporter import rule_files
 from necroscope.exporter.families import FAMILIES
 from necroscope.signals.thresholds import default_thresholds
+from tests.exporter.alert_rules import OWN
 from tests.exporter.dashboard_queries import Asked, all_queries, as_grafana_asks, dashboard, panels
 
 ROOT = Path(__file__).parents[2]
@@ -46,8 +46,8 @@ def values_of(document: Any, key: str) -> list[Any]:
     return here + [value for one in document.values() for value in values_of(one, key)]
 
 
-def test_the_shipped_copy_is_what_the_generator_makes() -> None:
-    assert SHIPPED.read_text() == files(DOCS)[0].text, "make deploy-files"
+def test_the_shipped_copy_has_the_thresholds_as_shipped() -> None:
+    assert SHIPPED.read_text() == rule_files.grafana(DOCS)[0].text, "make deploy-files"
 
 
 def test_ids_are_unique_and_types_known() -> None:
@@ -109,6 +109,13 @@ def test_queries_have_their_letters_and_what_is_said_of_one_is_of_one(panel: dic
             assert re.fullmatch(r"/.+/", what)
 
 
+@each_panel
+def test_a_panel_that_shows_one_value_asks_for_the_last_one(panel: dict[str, Any]) -> None:
+    for target in panel["targets"]:
+        assert target["instant"] == (panel["type"] in ("stat", "table")) != target["range"]
+        assert target["format"] == ("table" if panel["type"] == "table" else "time_series")
+
+
 def test_the_data_source_is_a_variable_everywhere() -> None:
     assert dashboard()["templating"]["list"][0]["name"] == "datasource"
     found = values_of({"all": dashboard()}, "datasource")
@@ -132,7 +139,8 @@ def test_variables_come_after_those_they_ask_with() -> None:
     ],
 )
 def test_nodes_are_called_by_their_name(series: str, text: str | None) -> None:
-    found = re.search(NODE_NAMES.strip("/").replace("(?<", "(?P<"), series)
+    (node,) = [row for row in dashboard()["templating"]["list"] if row["name"] == "instance"]
+    found = re.search(node["regex"].strip("/").replace("(?<", "(?P<"), series)
     assert found and found.groupdict() == {"value": "10.1.2.3:9464", "text": text}
 
 
@@ -190,7 +198,7 @@ def test_our_alerts_are_those_that_are_marked() -> None:
     (marked,) = [row["expr"] for row in dashboard()["annotations"]["list"] if row["name"] == "Alerts"]
     names = re.search(r'alertname=~"([^"]+)"', marked)
     assert names
-    assert all(re.fullmatch(names[1], alert.name) for group in own_groups() for alert in group.alerts)
+    assert all(re.fullmatch(names[1], alert["alert"]) for alert in OWN.alerts)
 
 
 def test_promtool_parses_every_query(tmp_path: Path) -> None:

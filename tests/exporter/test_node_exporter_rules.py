@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.exporter.node_exporter_rules import node_exporter_groups
-from tests.exporter.test_alert_rules import MANUAL, RECORDED, texts_of
+from tests.exporter.alert_rules import OTHERS, RECORDED
+from tests.exporter.test_alert_rules import MANUAL
 
 PROGRAM = "prometheus-node-exporter"
 METRIC = re.compile(r"\bnode_\w+")
@@ -69,7 +69,7 @@ def metrics_at(address: str) -> set[str]:
 def test_it_has_what_the_rules_ask_for() -> None:
     asked = {
         name
-        for text in texts_of(node_exporter_groups())
+        for text in OTHERS.texts
         for name in METRIC.findall(RECORDED.sub("", text))
         if name != "node_scrape_collector_success"  # in a text for people
     }

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from necroscope.exporter import answers
 from necroscope.exporter import server as server_module
 from necroscope.exporter.exposition import CONTENT_TYPE
 from necroscope.exporter.server import MetricsServer
@@ -70,7 +69,7 @@ def test_many_scrapes_in_a_second_render_once(monkeypatch: pytest.MonkeyPatch) -
     with serving(render) as server:
         assert rendered == []  # nobody asked
         assert [ask(server, "/metrics")[2] for _ in range(5)] == ["1"] * 5
-        monkeypatch.setattr(answers, "FRESH_SECONDS", 0.0)
+        monkeypatch.setattr(server_module, "FRESH_SECONDS", 0.0)
         assert ask(server, "/metrics")[2] == "2"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deploy.kubernetes.source.levels import ALL_LEVELS
+from deploy.kubernetes.render import LEVELS
 from lab.machines.kubernetes import Cluster, api_server, why_not
 from tests.deploy.renderings import NEEDS_PROGRAMS, helm_template, kustomize_build, overlay, renamed_overlay
 
@@ -19,7 +19,6 @@ pytestmark = [
     *NEEDS_PROGRAMS,
 ]
 STRATEGIC = "application/strategic-merge-patch+json"
-LEVELS = [level.name for level in ALL_LEVELS]
 COMPONENT = "necroscope.dev/recorder"
 PAGE = (Path(__file__).parents[2] / "docs/kubernetes.md").read_text()
 OURS = {"type": "necroscope.dev/CoreSaturated", "status": "True", "reason": "CoreFull", "message": "core 5"}

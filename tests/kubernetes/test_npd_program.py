@@ -15,7 +15,7 @@ import pytest
 from lab.faults.zombies import HIERARCHY, in_use, tracked, why_not, zombies
 from necroscope.kubernetes import npd
 
-PROGRAM = Path(str(files("necroscope.kubernetes"))) / "programs" / npd.PROGRAM
+PROGRAM = Path(str(files("necroscope.kubernetes"))) / "programs" / npd.ZOMBIES_PROGRAM
 SHELLS = [["dash"], ["bash", "--posix"], ["busybox", "sh"]]
 OK, PROBLEM, UNKNOWN = 0, 1, 2
 
@@ -30,7 +30,7 @@ def run(*words: str, shell: list[str], env: Mapping[str, str] | None = None) -> 
     )
     assert not done.stderr
     assert len(done.stdout.splitlines()) == 1
-    assert len(done.stdout) <= npd.LONGEST_OUTPUT
+    assert len(done.stdout) <= npd.MAX_OUTPUT
     return done.returncode, done.stdout.strip()
 
 

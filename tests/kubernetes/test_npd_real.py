@@ -27,9 +27,6 @@ from lab.machines.kubernetes import Cluster, api_server
 from lab.recorders import wait_until
 from necroscope.cli.rules import DOCS
 from necroscope.kubernetes import npd
-from necroscope.kubernetes.npd_reasons import npd_reasons
-from necroscope.kubernetes.npd_recorder import PROGRAM as FINDINGS_PROGRAM
-from necroscope.kubernetes.npd_recorder import TEXTFILE, recorder_monitor
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding
 from tests.kubernetes.recorder_textfile import textfile
@@ -67,14 +64,14 @@ def our_files(folder: Path, most: int) -> Path:
     """What `rules npd` writes, for this machine in place of a pod, every second, with another limit."""
     folder.mkdir()
     monitor = npd.memory_cgroups_monitor()
-    monitor["rules"][0]["args"] = [str(folder / npd.PROGRAM), str(most), "/"]
+    monitor["rules"][0]["args"] = [str(folder / npd.ZOMBIES_PROGRAM), str(most), "/"]
     monitor["pluginConfig"]["invoke_interval"] = "1s"
     (folder / "memory-cgroups.json").write_text(json.dumps(monitor))
     log = npd.kernel_monitor(DOCS) | {"lookback": "0"}  # not what other tests wrote
     (folder / "kernel-monitor.json").write_text(json.dumps(log))
-    recorder = json.dumps(recorder_monitor(str(folder), npd.LONGEST_OUTPUT)).replace('"60s"', '"1s"')
-    (folder / "recorder.json").write_text(recorder.replace(TEXTFILE, str(textfile(folder))))
-    for program in (npd.PROGRAM, FINDINGS_PROGRAM):
+    recorder = json.dumps(npd.recorder_monitor(str(folder))).replace('"60s"', '"1s"')
+    (folder / "recorder.json").write_text(recorder.replace(npd.TEXTFILE, str(textfile(folder))))
+    for program in (npd.ZOMBIES_PROGRAM, npd.FINDINGS_PROGRAM):
         (folder / program).write_text(npd.program_text(program))
     return folder
 
@@ -116,7 +113,7 @@ def detector(folder: Path, cluster: Cluster) -> Iterator[Detector]:
             process.wait(10)
 
 
-def condition_of(cluster: Cluster, type: str = npd.CONDITION) -> dict[str, Any]:
+def condition_of(cluster: Cluster, type: str = npd.ZOMBIES) -> dict[str, Any]:
     node = cluster.ask("GET", f"/api/v1/nodes/{NODE}")[1]
     found = {row["type"]: row for row in node["status"]["conditions"]}
     assert found["Ready"]["status"] == "True", "another agent's condition is untouched"
@@ -170,7 +167,7 @@ def as_written(line: str) -> str:
 
 def check_lines(one: Detector, cluster: Cluster) -> None:
     """All examples of all rules, through /dev/kmsg; what may not match first."""
-    reasons = {rule.id: reason.name for reason in npd_reasons() for rule in reason.rules}
+    reasons = {rule.id: reason.name for reason in npd.npd_reasons() for rule in reason.rules}
     lines = [as_written(line) for id in reasons for line in TABLES[id]["match"]]
     kernel_lines.write_lines(f"node-agent[4711]: {line}" for line in lines)
     kernel_lines.write_lines(lines)

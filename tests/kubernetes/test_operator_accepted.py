@@ -8,18 +8,12 @@ from typing import Any
 
 import pytest
 
-from deploy.kubernetes.source.files import KUSTOMIZE
+from deploy.kubernetes.render import KUSTOMIZE
 from lab.machines import operator_kinds
 from lab.machines.kubernetes import Cluster, ClusterError, api_server, why_not
-from necroscope.exporter import operator_rules
-from tests.deploy.renderings import (
-    NEEDS_PROGRAMS,
-    Objects,
-    helm_template,
-    kustomize_build,
-    objects_in,
-    overlay,
-)
+from necroscope.exporter import rule_files
+from tests.deploy.manifests import Objects, objects_in
+from tests.deploy.renderings import NEEDS_PROGRAMS, helm_template, kustomize_build, overlay
 
 pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not()), *NEEDS_PROGRAMS]
 MONITOR = ("PodMonitor", "necroscope")
@@ -53,7 +47,7 @@ def _relative(folder: Path, name: str) -> str:
 MAKERS: dict[str, Callable[[Path], Objects]] = {
     "kustomize": component,
     "helm": lambda _: helm_template("--set", "podMonitor.enabled=true,podMonitor.labels.release=x"),
-    "rules": lambda _: objects_in(operator_rules.files("https://docs.example")[0].text),
+    "rules": lambda _: objects_in(rule_files.prometheus_operator("https://docs.example")[0].text),
 }
 
 

@@ -23,7 +23,7 @@ import yaml
 from lab.faults import zombies
 from lab.faults.steady_leaks import steady_leak
 from necroscope.cli.rules import DOCS
-from necroscope.exporter import alert_rules, node_exporter_rules
+from necroscope.exporter import rule_files
 from tests.exporter.test_node_exporter_rules import PROGRAM, node_exporter
 from tests.real.alert_servers import AlertServers, alert_servers, why_no_servers
 from tests.real.recorders import ask, recording, wait_until, why_not
@@ -34,6 +34,7 @@ GROWTH, MANY = "NecroscopeZombieGrowth", "NecroscopeManyZombies"
 LEAKS_PER_SECOND = 20 if SPEEDUP > 1 else 10
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION = re.compile(r"(?<=\[)(\d+)([smhd])(?=\])|(?<=offset )(\d+)([smhd])")
+RULES = (rule_files.prometheus, rule_files.prometheus_node_exporter)
 no_exporter = None if shutil.which(PROGRAM) else f"needs {PROGRAM}"
 reasons = [why for why in (why_not(), zombies.why_not(), why_no_servers(), no_exporter) if why]
 
@@ -77,7 +78,7 @@ def watched(folder: Path) -> Iterator[AlertServers]:
         port = re.search(r"metrics on port (\d+)", recorder.said())
         assert port, recorder.said()
         with node_exporter() as exporter:
-            rules = sped_up(alert_rules.files(DOCS)[0].text, node_exporter_rules.files(DOCS)[0].text)
+            rules = sped_up(*(make(DOCS)[0].text for make in RULES))
             recorders, others = [f"127.0.0.1:{port[1]}"], {"node": exporter}
             with alert_servers(
                 folder / "servers", rules, recorders, others=others, every_seconds=EVERY_SECONDS

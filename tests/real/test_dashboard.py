@@ -24,7 +24,7 @@ from lab.faults.kernel_lines import TRUST
 from lab.running.incident_play import seeing_systemd
 from lab.scenarios.full_core_served.make import write_watchdog_line
 from necroscope.cli.rules import DOCS
-from necroscope.exporter.alert_rules import files
+from necroscope.exporter import rule_files
 from tests.exporter.dashboard_queries import Asked, all_queries, as_grafana_asks
 from tests.real.alert_servers import AlertServers, alert_servers, get, why_no_servers
 from tests.real.recorders import Recorder, recording, wait_until, why_not
@@ -87,7 +87,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     ):
         instance = address_of(recorder)
         restarts, began = loop.restarts(), time.monotonic()
-        rules = files(DOCS)[0].text
+        rules = rule_files.prometheus(DOCS)[0].text
         with alert_servers(folder, rules, [instance], every_seconds=SCRAPE_SECONDS) as servers:
             queue = nic_stalls.transmit_queues()[0]
             wait_until(lambda: servers.query("necroscope_nic_resets_total"), 60, "devices are known")

@@ -17,6 +17,7 @@ from tests.real.recorders import (
     SECOND_NS,
     Recorder,
     events_of,
+    metrics,
     recorder,
     require_all_open,
     require_tidy,
@@ -27,6 +28,7 @@ from tests.real.recorders import (
 
 REASON = recorders.why_not() or kernel_lines.why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+EXAMINED = "necroscope_findings_examined_timestamp_seconds"
 HEADS_BYTES = 64 << 10  # perf's file before any sample, our lock; the kernel's symbols are saved once a boot
 
 
@@ -56,9 +58,11 @@ def test_nothing_is_written_until_an_event_then_what_was_before_it(
     tmp_path: Path, line: str, kind: str
 ) -> None:
     store = tmp_path / "store"
-    with user_hog(1), recorder(store, "--flight", "--segment", "20s", TRUST) as one:
+    words = ("--flight", "--segment", "20s", "--listen", "127.0.0.1:0", TRUST)
+    with user_hog(1), recorder(store, *words) as one:
         wait_until(lambda: is_flying(one), 20, "perf in flight")
         time.sleep(6)
+        wait_until(lambda: EXAMINED in metrics(one), 20, "findings without a segment")
         quiet = written_bytes(store)
         assert segments_of(store) == [] and quiet < HEADS_BYTES
         wrote = time.time_ns()

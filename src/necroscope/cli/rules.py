@@ -7,37 +7,40 @@ necroscope rules prometheus,npd -o rules/              all files of both
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.output_file import write_output
 from necroscope.errors import UsageError
+from necroscope.exporter import rule_files
+from necroscope.kubernetes import npd
 from necroscope.model.rule_file import RuleFile
 
 DOCS = "https://necroscope.dev/docs"
+URL = re.compile(r"[!#-\[\]-~]+")  # goes between quotes in YAML and JSON: no quote, backslash or space
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Files for one tool. `module` has `files(docs)`, which makes them; the first is the one to print."""
+    """Files for one tool. `files` takes where runbook links lead; the first file is the one to print."""
 
     summary: str
-    module: str
+    files: Callable[[str], tuple[RuleFile, ...]]
 
 
 KINDS = {
-    "prometheus": Kind("alerts on the recorder's own metrics", "necroscope.exporter.alert_rules"),
+    "prometheus": Kind("alerts on the recorder's own metrics", rule_files.prometheus),
     "prometheus-node-exporter": Kind(
-        "what node_exporter and cAdvisor can tell, without a recorder",
-        "necroscope.exporter.node_exporter_rules",
+        "what node_exporter and cAdvisor can tell, without a recorder", rule_files.prometheus_node_exporter
     ),
     "prometheus-operator": Kind(
-        "the alerts as a PrometheusRule, and a PodMonitor", "necroscope.exporter.operator_rules"
+        "the alerts as a PrometheusRule, and a PodMonitor", rule_files.prometheus_operator
     ),
-    "grafana": Kind("a dashboard: which node, what is wrong there, and why", "necroscope.exporter.dashboard"),
-    "npd": Kind("node-problem-detector: kernel log lines, zombies", "necroscope.kubernetes.npd"),
+    "grafana": Kind("a dashboard: which node, what is wrong there, and why", rule_files.grafana),
+    "npd": Kind("node-problem-detector: kernel log lines, zombies", npd.files),
 }
 
 
@@ -57,7 +60,9 @@ def run(arguments: argparse.Namespace) -> Answer:
     names = [name.strip() for name in arguments.kinds.split(",")]
     if unknown := [name for name in names if name not in KINDS]:
         raise UsageError(f"there are no rules for '{unknown[0]}'", hint=f"one of: {', '.join(KINDS)}")
-    made = {name: _files(name, arguments.docs.rstrip("/")) for name in dict.fromkeys(names)}
+    if not URL.fullmatch(arguments.docs):
+        raise UsageError(f"--docs '{arguments.docs}' is not a URL", hint=f"for example {DOCS}")
+    made = {name: KINDS[name].files(arguments.docs.rstrip("/")) for name in dict.fromkeys(names)}
     files = [file for some in made.values() for file in some]
     body = {"files": [{"name": file.name, "text": file.text} for file in files]}
     if arguments.output:
@@ -67,11 +72,6 @@ def run(arguments: argparse.Namespace) -> Answer:
     if len(made) != 1 and not arguments.json:
         raise UsageError("several kinds of rules make several files", hint="-o DIR says where to")
     return Answer(0, body, lambda _: files[0].text.rstrip("\n"))
-
-
-def _files(name: str, docs: str) -> tuple[RuleFile, ...]:
-    made: tuple[RuleFile, ...] = import_module(KINDS[name].module).files(docs)
-    return made
 
 
 def _refuse_existing(paths: list[Path], *, force: bool) -> None:

@@ -12,27 +12,41 @@ import os
 import selectors
 import socket
 import struct
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
-from necroscope.exporter.answers import MAX_REQUEST_BYTES, Answers
+from necroscope.exporter.exposition import CONTENT_TYPE
+from necroscope.model.visible_text import LINES, visible_text
 
 MAX_CONNECTIONS = 256
 SEND_BUFFER_BYTES = 65536  # of the kernel, for each connection: what one that never reads costs
 BACKLOG = 1024  # connections that the kernel keeps for us while Python is busy elsewhere
 ACCEPTS_AT_ONCE = 32  # fewer than MAX_CONNECTIONS: a new connection is not dropped in its own turn
 PAUSE_SECONDS = 0.01  # after so many: a flood gets 3,200 connections per second, and a tenth of a CPU
+MAX_REQUEST_BYTES = 8192  # of a request line and its headers; nothing else is read
+FRESH_SECONDS = 1.0
+PLAIN = "text/plain; charset=utf-8"
+REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+}
 
 
 class MetricsServer:
     """GET /metrics and /healthz. With port 0, `port` is a free one; a port in use is an OSError."""
 
     def __init__(self, host: str, port: int, render: Callable[[], str]) -> None:
-        self._loop = _Loop(_listener(host, port), Answers(render))
+        self._loop = _Loop(_listener(host, port), _Answers(render))
         self.port = int(self._loop.listener.getsockname()[1])
         self._thread = threading.Thread(target=self._loop.run, name="metrics", daemon=True)
         self._thread.start()
@@ -64,7 +78,7 @@ class _Connection:
 class _Loop:
     """Accept, read, answer and drop connections until the end."""
 
-    def __init__(self, listener: socket.socket, answers: Answers) -> None:
+    def __init__(self, listener: socket.socket, answers: _Answers) -> None:
         self.listener = listener
         self._answers = answers
         self._wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -218,3 +232,59 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+class _Answers:
+    """Turn requests into answers.
+
+    Text is rendered when it is asked for: a scrape every 15 s then costs a fifteenth of rendering every
+    second. At most one rendering per second, however many ask.
+    """
+
+    def __init__(self, render: Callable[[], str]) -> None:
+        self._render = render
+        self._metrics = b""
+        self._error = ""  # why the metrics cannot be rendered
+        self._rendered = -FRESH_SECONDS
+
+    def to(self, request: bytes | bytearray) -> bytes:
+        """Return the answer to a request, or nothing while the request is incomplete."""
+        if b"\r\n\r\n" not in request and b"\n\n" not in request:
+            return _answer(431) if len(request) > MAX_REQUEST_BYTES else b""
+        words = bytes(request).partition(b"\n")[0].split()
+        if len(words) != 3 or not words[2].startswith(b"HTTP/"):
+            return _answer(400)
+        method, path = words[0], words[1].partition(b"?")[0]
+        if method not in (b"GET", b"HEAD"):
+            return _answer(501)
+        answer = self._page(path)
+        return answer if method == b"GET" else b"".join(answer.partition(b"\r\n\r\n")[:2])
+
+    def _page(self, path: bytes) -> bytes:
+        if path == b"/healthz":
+            return _answer(200, b"ok\n")
+        if path != b"/metrics":
+            return _answer(404, b"there are /metrics and /healthz\n")
+        if time.monotonic() - self._rendered < FRESH_SECONDS:
+            return self._metrics
+        self._rendered = time.monotonic()
+        try:
+            self._metrics = _answer(200, self._render().encode(), CONTENT_TYPE)
+            self._error = ""
+        except Exception:  # noqa: BLE001 - one metric that fails must not silence the port
+            self._metrics = _answer(500)
+            error = visible_text(traceback.format_exc(), LINES)
+            if error != self._error and sys.stderr:  # once, however many ask
+                sys.stderr.write(error)
+                self._error = error
+        return self._metrics
+
+
+def _answer(status: int, body: bytes = b"", content_type: str = PLAIN) -> bytes:
+    """Return an answer with its headers."""
+    body = body or f"{REASONS[status]}\n".encode()
+    head = (
+        f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: {content_type}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
