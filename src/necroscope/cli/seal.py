@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from necroscope.agent.sealer import NAMES
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, argument, duration, folder
 from necroscope.errors import ImportFileError, NecroscopeError
@@ -23,7 +22,7 @@ from necroscope.model.quantities import parse_size
 from necroscope.profiles.import_ import seal_capture
 from necroscope.store.gc_paused import no_garbage
 from necroscope.store.retention import Budget, make_room
-from necroscope.store.seal import SealProfile, seal_recorded
+from necroscope.store.seal import NAMES, SealProfile, seal_recorded
 from necroscope.store.store import Damage, Store, read_segment
 from necroscope.store.store_place import default_store
 from necroscope.store.trusted_folder import refuse_untrusted
@@ -43,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--age", type=duration, help="and those older than this (default 7d)")
     parser.add_argument(
         "--names",
-        choices=[word for word, _ in NAMES],
+        choices=NAMES,
         default="all",
         help="of functions in samples: all, those of the kernel only, or none and no samples (default all)",
     )

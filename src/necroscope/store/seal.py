@@ -35,6 +35,7 @@ from necroscope.store.store import (
 )
 from necroscope.store.stored_events import EVENTS, last_told, write_events
 
+NAMES = ("all", "kernel", "none")  # of functions in the samples: all, those of the kernel, or no samples
 COUNTERS = "counters"
 PROFILE = "profile"
 # The capture, the folder for the profile, the boot it is of, and the first and last time that belong to it.
