@@ -94,12 +94,12 @@ class Agent:
         )
         self._shipper = Shipper(ship_command(orders.host, orders.store, orders.config), orders.fleet)
         self._kubernetes = AgentKubernetes(orders.host, orders.store, orders.config, orders.kubernetes)
-        # A flight's memory comes as one piece, which must not be given up.
-        most_bytes = MOST_FLIGHT_BYTES if orders.flight else MOST_WAITING_BYTES
-        self._writer = Writer(most_bytes, make_room=self._make_room)
         self._bell = Bell(orders.host)
         self._folder = folder
         self._recorder = self._make_recorder(folder)
+        # A flight's memory comes as one piece, which must not be given up.
+        most_bytes = MOST_FLIGHT_BYTES if orders.flight else MOST_WAITING_BYTES
+        self._writer = Writer(most_bytes, make_room=self._make_room)  # a thread: nothing forks from here on
         asked.when_stopped(self._recorder.stop)
         self._capture: Capture | None = None
         self._output: Output | None = None
