@@ -1,6 +1,9 @@
 """An hour of a host with 96 cores: its size on disk, and the time to every picture of it.
 
-    python benchmarks/bench_hour.py [--quick]
+    python benchmarks/bench_hour.py [--quick] [--seal] [--before TREE]
+
+--seal measures only what sealing costs, and with --before beside the program in another source tree (with its
+native core built): the same segment is sealed by both in turn, and the ratio is the median of the pairs.
 
 Limits: a heatmap in 20 ms a segment, the flame graph of 5 s in 100 ms, the profile in 1/15 of perf.data.
 
@@ -16,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
 import struct
 import subprocess
@@ -26,9 +28,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 from benchmarks.bench_profiles import load
 from benchmarks.large_host import CORES_COUNT, STUCK_CORE, LargeHost
@@ -53,7 +56,7 @@ from necroscope.store.child import OURSELVES
 from necroscope.store.clock import Anchor
 from necroscope.store.sampler import Sampler
 from necroscope.store.segment import Moment
-from necroscope.store.store import DESCRIPTION, Store, StoredSegment, segment_names
+from necroscope.store.store import CAPTURE, DESCRIPTION, Store, StoredSegment, segment_names
 from necroscope.store.stored_events import events_between
 
 HERTZ = 97
@@ -64,6 +67,7 @@ HEATMAP_LIMIT_SECONDS = 0.020
 FLAME_LIMIT_SECONDS = 0.100
 SIZE_TARGET = 1 / 15
 BUDGET_BYTES = 8 << 30  # what `record` keeps by default
+ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = str(Path(sys.executable).with_name("necroscope"))
 
 
@@ -138,14 +142,13 @@ def read_moments(tree: Path, begin_ns: int) -> Iterator[Moment]:
 
 
 def record(store: Path, perf_data: Path, tree: Path, begin_ns: int) -> None:
-    """One segment through the journal and the sealing child, as the recorder makes it."""
+    """One segment through the journal, as the recorder makes it; it is left open."""
     moments = read_moments(tree, begin_ns)
     first = next(moments)
     labels = first.readings[INSTANCE.id].value or Labels()
     folder = Store(store).host_folder(labels.hostname)
     folder.mkdir(parents=True)
-    command = [*OURSELVES, "seal", "--json", "--store", str(store)]
-    sealer = Sealer(command, SEGMENT_SECONDS)
+    sealer = Sealer(["true"], SEGMENT_SECONDS)
     output = RollingSegments(Workshop(folder, labels, Writer(), sealer, None), SEGMENT_SECONDS * 2)
     watch = Watch(load_thresholds(None))
     anchor = Anchor(begin_ns, BEGIN_NS, begin_ns, begin_ns)
@@ -156,15 +159,59 @@ def record(store: Path, perf_data: Path, tree: Path, begin_ns: int) -> None:
         now = Anchor(moment.time_ns, utc_ns, moment.time_ns, moment.time_ns)
         output.take(moment, watch(moment), now, stepped=False)
     (segment,) = folder.glob("2*")
-    (segment / "perf.data").hardlink_to(perf_data)
-    began = time.perf_counter()
+    (segment / CAPTURE).hardlink_to(perf_data)
     output.finish(())
-    took = time.perf_counter() - began
-    if sealer.error:
-        raise SystemExit(f"the segment could not be sealed: {sealer.error}")
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    what = f"sealing a segment of {SEGMENT_SECONDS} s (wall {took:.2f} s, largest memory {memory:.0f} MiB)"
-    report_amount(what, sealer.job.cpu_seconds, "s of CPU", "1 % of a core", SEGMENT_SECONDS / 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """What sealing a segment cost, from the start of the child to its end."""
+
+    cpu_seconds: float
+    memory_mib: float
+    size_bytes: int
+
+
+def seal(tree: Path, opened: Path, folder: Path, *, samples: bool) -> Sealing:
+    """Seal a copy of an open segment in this folder, by the program in a source tree."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(opened, folder, copy_function=os.link)
+    if not samples:
+        (folder / CAPTURE).unlink()
+    words = [*OURSELVES, "seal", "--json", str(folder)]
+    process = subprocess.Popen(
+        words, env=os.environ | {"PYTHONPATH": str(tree / "src")}, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{tree}: the segment could not be sealed")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return Sealing(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, size)
+
+
+def measure_sealing(store: Path, before: Path | None, pairs: int = 7) -> None:
+    """Seal the open segment of a store, with its samples and without, and leave it sealed."""
+    (opened,) = store.glob("*/2*")
+    folder = opened.with_name(f"{opened.name}-1")
+    for samples in (False, True):
+        runs: list[tuple[Sealing, Sealing | None]] = []
+        for _ in range(pairs):
+            other = seal(before, opened, folder, samples=samples) if before else None
+            runs.append((seal(ROOT, opened, folder, samples=samples), other))
+        ours = [one for one, _ in runs]
+        cpu_seconds, memory = median(one.cpu_seconds for one in ours), max(one.memory_mib for one in ours)
+        what = f"sealing {SEGMENT_SECONDS} s {'with' if samples else 'without'} samples"
+        if samples:
+            limit = SEGMENT_SECONDS / 100
+            report_amount(f"{what}, {memory:.0f} MiB", cpu_seconds, "s of CPU", "1 % of a core", limit)
+        for name in ("cpu_seconds", "size_bytes") if before else ():
+            both = [(getattr(one, name), getattr(other, name)) for one, other in runs if other]
+            one, other = (median(values) for values in zip(*both, strict=True))
+            ratio = median(one / other for one, other in both)
+            print(f"{what}, {name}: {one:,.4g}; before: {other:,.4g}; ratio of the pairs {ratio:.2f}")
+    shutil.rmtree(opened)
+    folder.rename(opened)
 
 
 def repeat(store: Path, host: str) -> list[StoredSegment]:
@@ -313,6 +360,8 @@ def main() -> None:
     """Record, copy, and measure."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a capture of 12 s, ten times")
+    parser.add_argument("--seal", action="store_true", help="only what sealing costs")
+    parser.add_argument("--before", type=Path, help="a source tree whose sealing is measured beside ours")
     parser.add_argument("--work", choices=WORKS, help=argparse.SUPPRESS)
     parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -338,6 +387,9 @@ def main() -> None:
         )
         record(store, perf_data, folder / "tree", begin_ns)
         perf_data.unlink()
+        measure_sealing(store, arguments.before and arguments.before.resolve())
+        if arguments.seal:
+            return
         segments = repeat(store, "large")
         measure_size(segments, raw_bytes)
         measure(store)

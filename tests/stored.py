@@ -14,7 +14,7 @@ from necroscope.model.reading import Reading
 from necroscope.sources.cores import CORES
 from necroscope.sources.source import Source
 from necroscope.store.clock import Anchor
-from necroscope.store.counters import write_counters
+from necroscope.store.counters import read_tables, write_counters
 from necroscope.store.journal import (
     JOURNAL,
     End,
@@ -22,7 +22,6 @@ from necroscope.store.journal import (
     end_frame,
     event_frame,
     moment_frame,
-    read_rows,
 )
 from necroscope.store.seal import seal_recorded
 from necroscope.store.segment import Moment
@@ -96,7 +95,8 @@ def open_segment(
 
 def write_moments(folder: Path, moments: Sequence[Moment]) -> None:
     """Write the counters of moments, as they come out of a journal."""
-    write_counters(folder, read_rows(b"".join(map(moment_frame, moments))).moments)
+    journal, tables = read_tables(b"".join(map(moment_frame, moments)))
+    write_counters(folder, journal.moments, tables)
 
 
 def sealed_segment(

@@ -292,6 +292,24 @@ def import_folded(
 def sniff_profile(path: str | Path) -> str | None:
     """perf.data, perf-script or folded, by the first bytes; None for anything else. OSError: unreadable."""
 
+class CounterTables:
+    """The readings of a journal as tables, whose layout is a frame of the journal. ValueError: it is not one.
+
+    `misfit` is the absence and its detail for a reading whose rows have other columns.
+    """
+
+    def __init__(self, layout: bytes, misfit: tuple[str, str]) -> None: ...
+    def add(
+        self, moment: bytes
+    ) -> tuple[int, list[tuple[str, tuple[str, str] | None]], list[tuple[str, int]]]:
+        """Take the rows of a moment frame: its time, why each source gave none (None: it did), and costs.
+
+        ValueError: it is not a moment.
+        """
+
+    def write(self, folder: str | Path) -> None:
+        """Write the tables as Parquet files, once. OSError: they cannot be written, as in write_table."""
+
 def write_table(path: str | Path, columns: list[tuple[str, str, list[Any]]]) -> None:
     """Write columns (name, kind, values) as a Parquet file; None is a missing value.
 

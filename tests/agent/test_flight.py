@@ -55,7 +55,7 @@ class FakeWriter:
     def close(self, _: float) -> None: ...
 
     @property
-    def journals(self) -> list[Journal[Moment]]:
+    def journals(self) -> list[Journal]:
         return [read_journal(data) for data in self.segments.values()]
 
 
@@ -124,7 +124,7 @@ def flight(tmp_path: Path) -> Flight:
     return Flight(tmp_path)
 
 
-def seconds(journal: Journal[Moment]) -> list[int]:
+def seconds(journal: Journal) -> list[int]:
     return [(moment.time_ns - BEGIN_NS) // SECOND_NS for moment in journal.moments]
 
 

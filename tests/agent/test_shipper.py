@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from necroscope.agent import shipper as shipper_module
-from necroscope.agent.shipper import Shipper
+from necroscope.agent.shipper import Shipper, ship_command
 from necroscope.model.retry import Retry
+from necroscope.sources.host import Host
+from necroscope.store.child import OURSELVES
+from necroscope.store.config import FleetSettings
 
 Make = Callable[[str], Shipper]
+SETTINGS = FleetSettings(place="there")
 GOOD = '{"sent": 2, "waiting": 0, "given_up": [], "last_success_us": 5, "cpu_seconds": 0.25, "problems": []}'
 AWAY = '{"sent": 1, "waiting": 4, "given_up": ["a"], "error": {"what": "it is away"}, "problems": []}'
 
@@ -25,7 +30,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     def make_one(script: str) -> Shipper:
         path = tmp_path / "child.sh"
         path.write_text(f'echo "$@" >>"{tmp_path}/calls"\n{script}\n')
-        return Shipper(["sh", str(path), "ship"], 300)
+        return Shipper(["sh", str(path), "ship"], lambda: SETTINGS)
 
     return make_one
 
@@ -50,7 +55,7 @@ def test_one_child_and_then_a_pause(tmp_path: Path, make: Make) -> None:
     tick_until(shipper, lambda: shipper.status.sent > 0)
     for _ in range(20):
         shipper.tick()
-    assert calls(tmp_path) == ["ship --seconds 240s"]
+    assert calls(tmp_path) == ["ship --fleet there --seconds 240s"]
     status = shipper.status
     assert (status.sent, status.waiting, status.last_success_us, status.error) == (2, 0, 5, "")
     assert (shipper.job.cpu_seconds, status.failures) == (0.25, 0)
@@ -74,7 +79,7 @@ def test_a_failure_is_told_counted_and_tried_again_later(
 
 
 def test_pauses_differ_between_hosts() -> None:
-    begins = {Shipper(["true"], 300)._not_before for _ in range(5)}
+    begins = {Shipper(["true"], lambda: SETTINGS)._not_before for _ in range(5)}
     assert len(begins) == 5
 
 
@@ -94,7 +99,7 @@ def test_the_death_of_a_child_is_told(make: Make, script: str) -> None:
 
 
 def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
-    shipper = Shipper([str(tmp_path / "none")], 0.001)
+    shipper = Shipper([str(tmp_path / "none")], lambda: replace(SETTINGS, every_seconds=0.001))
     tick_until(shipper, lambda: bool(shipper.status.error))
     assert "No such file" in shipper.status.error
 
@@ -112,7 +117,7 @@ def test_the_last_attempt_is_one_and_short(
     monkeypatch.setattr(shipper_module, "LAST_SECONDS", 1.0)
     shipper = make(f"echo '{GOOD}'")
     shipper.finish()
-    assert calls(tmp_path) == ["ship --seconds 0.5s"]
+    assert calls(tmp_path) == ["ship --fleet there --seconds 0.5s"]
     assert shipper.status.sent == 2
     (tmp_path / "child.sh").write_text("exec sleep 60")
     begin = time.monotonic()
@@ -123,10 +128,21 @@ def test_the_last_attempt_is_one_and_short(
     assert len(calls(tmp_path)) == 1, "after a failure there is no last attempt"
 
 
-def test_one_that_is_switched_off_starts_nothing(tmp_path: Path, make: Make) -> None:
+def test_one_without_a_place_starts_nothing_until_it_has_one(tmp_path: Path, make: Make) -> None:
     shipper = make(f"echo '{GOOD}'")
-    shipper.is_on = False
+    shipper._settings = FleetSettings
+    shipper.load()
     for _ in range(5):
         shipper.tick()
     shipper.finish()
     assert not calls(tmp_path)
+    shipper._settings = lambda: FleetSettings(place="elsewhere", every_seconds=7)
+    shipper.load()
+    tick_until(shipper, lambda: shipper.status.sent > 0)
+    assert (calls(tmp_path), shipper.status.every_seconds) == (["ship --fleet elsewhere --seconds 240s"], 7)
+
+
+def test_the_command_names_the_store_and_the_root(tmp_path: Path) -> None:
+    words = [*OURSELVES, "fleet", "ship", "--json", "--store", "/s", "--root", str(tmp_path)]
+    assert ship_command(Host(tmp_path), Path("/s"), None) == words
+    assert ship_command(Host(tmp_path), Path("/s"), Path("/c")) == [*words, "--config", "/c"]

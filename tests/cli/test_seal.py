@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from necroscope.store.journal import LOCK
+from necroscope.store.journal import JOURNAL, LOCK, layout_frame
 from necroscope.store.process_lock import LOCK_MODE, locked
+from necroscope.store.read_range import read_moments
+from necroscope.store.store import read_segment
 from tests.cli.conftest import Document, Run
 from tests.cli.test_recorded_verbs import build
 from tests.stored import open_segment, sealed_segment, seconds_of
@@ -76,3 +80,17 @@ def test_room_is_made_for_every_host(document: Document, tmp_path: Path) -> None
     body = document("seal", "--store", tmp_path, "--budget", "1")
     assert len(body["sealed"]) == 2
     assert sorted(path.parent.name for path in tmp_path.glob("*/2*")) == ["node-17", "node-18"]
+
+
+def test_a_journal_that_says_how_its_tables_look_is_sealed_without_any_source(tmp_path: Path) -> None:
+    """A recorder seals every two minutes, and most of that was to start."""
+    segment = open_segment(tmp_path, MOMENTS)
+    journal = segment.folder / JOURNAL
+    journal.write_bytes(layout_frame() + journal.read_bytes())
+    program = "import sys; from necroscope.cli.main import main; code = main(sys.argv[1:]); "
+    program += "heavy = {'necroscope.sources.catalog', 'necroscope.profiles.import_', 'subprocess'}; "
+    program += "sys.exit(code or sorted(heavy & {*sys.modules}) or 0)"
+    words = [sys.executable, "-c", program, "seal", "--json", str(segment.folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_moments(read_segment(segment.folder)) == MOMENTS

@@ -25,8 +25,7 @@ import pytest
 from lab.recorders import PROGRAM
 from necroscope.agent import closing, rolling, sealer
 from necroscope.agent.agent import Agent
-from necroscope.agent.sealer import Sealer
-from necroscope.agent.sealing import MAX_MEMORY_BYTES
+from necroscope.agent.sealer import MAX_MEMORY_BYTES, Sealer
 from necroscope.cli.main import main
 from necroscope.errors import StoreError
 from necroscope.exporter.exposition import status_samples

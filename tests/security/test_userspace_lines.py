@@ -14,6 +14,7 @@ from necroscope.errors import ConfigError
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
 from necroscope.signals.kernel_log_events import find_in_log, match_lines
+from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
 from necroscope.sources.kernel_log import (
     KERNEL_LOG,
@@ -77,7 +78,7 @@ def trusted_moment() -> Moment:
 def test_a_recording_says_itself_whether_programs_were_trusted(tmp_path: Path, trusts: bool) -> None:
     moment = trusted_moment() if trusts else moment_of(1, {KERNEL_LOG: kernel_log(STALL, facility=1)})
     write_moments(tmp_path, [moment])
-    (sealed,) = read_counters(tmp_path)
+    (sealed,) = read_counters(tmp_path, SOURCES)
     (open_,) = read_journal(moment_frame(moment)).moments
     for read in (sealed, open_):
         segment = replace(segment_of({KERNEL_LOG: [kernel_log()]}), moments=(read,))

@@ -59,7 +59,8 @@ def test_suspend_is_a_step_and_its_length_is_known() -> None:
 
 def test_a_machine_whose_clock_is_not_synchronised_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for answer, synchronised in ((0, True), (1, True), (clock.TIME_ERROR, False), (-1, True)):
-        monkeypatch.setattr(clock, "_libc", SimpleNamespace(adjtimex=lambda _, answer=answer: answer))
+        libc = SimpleNamespace(adjtimex=lambda _, answer=answer: answer)
+        monkeypatch.setattr(clock, "_libc", lambda libc=libc: libc)
         assert take_anchor().synchronised is synchronised
-    monkeypatch.setattr(clock, "_libc", SimpleNamespace())
+    monkeypatch.setattr(clock, "_libc", SimpleNamespace)
     assert take_anchor().synchronised, "one that cannot say is believed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from necroscope import _native
 from necroscope.errors import StoreError
 from necroscope.model.labels import Label, Labels
 from necroscope.model.reading import Absence, Reading
+from necroscope.sources.catalog import SOURCES
 from necroscope.sources.cores import CORES
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
@@ -23,7 +25,8 @@ from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
 from necroscope.sources.pressure import PRESSURE, Pressure, Stall
 from necroscope.sources.processes import PROCESSES, Processes, Task
 from necroscope.sources.units import UNITS
-from necroscope.store.counters import READINGS, read_counters
+from necroscope.store.counters import READINGS, read_counters, read_tables, write_counters
+from necroscope.store.frames import frame
 from necroscope.store.sampler import Sampler
 from necroscope.store.segment import Moment
 from tests.segments import BEGIN_NS, core_seconds
@@ -59,7 +62,7 @@ def moments_of_many_sources() -> list[Moment]:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     moments = moments_of_many_sources()
     write_moments(tmp_path, moments)
-    assert read_counters(tmp_path) == moments
+    assert read_counters(tmp_path, SOURCES) == moments
 
 
 @pytest.mark.parametrize("root", HOSTS, ids=lambda root: root.name or "this machine")
@@ -68,7 +71,7 @@ def test_real_readings_come_back(root: Path, tmp_path: Path, monkeypatch: pytest
     sampler = Sampler(Host(root))
     moments = [sampler.read(everything=True) for _ in range(3)]
     write_moments(tmp_path, moments)
-    assert read_counters(tmp_path) == [_as_journalled(moment) for moment in moments]
+    assert read_counters(tmp_path, SOURCES) == [_as_journalled(moment) for moment in moments]
 
 
 def _as_journalled(moment: Moment) -> Moment:
@@ -85,7 +88,7 @@ def test_an_absent_reading_stays_absent_with_its_reason(tmp_path: Path) -> None:
         moment_of(2, {PRESSURE: replace(reading, absence=Absence.BROKEN)}),
     ]
     write_moments(tmp_path, moments)
-    read = [moment.readings[PRESSURE.id] for moment in read_counters(tmp_path)]
+    read = [moment.readings[PRESSURE.id] for moment in read_counters(tmp_path, SOURCES)]
     assert [reading.absence for reading in read] == [Absence.SWITCHED_OFF, None, Absence.BROKEN]
     assert read[0].detail == "psi=0"
 
@@ -102,7 +105,7 @@ def test_two_moments_of_one_time_become_one(tmp_path: Path) -> None:
     """A recording begins with the counters, and then the lines that were logged before."""
     log = KernelLog((LogLine(BEGIN_NS, "line", 0, 1),), 0, "/dev/kmsg")
     write_moments(tmp_path, [moment_of(0, {CORES: CORE_SECONDS[0]}), moment_of(0, {KERNEL_LOG: log})])
-    assert read_counters(tmp_path) == [moment_of(0, {CORES: CORE_SECONDS[0], KERNEL_LOG: log})]
+    assert read_counters(tmp_path, SOURCES) == [moment_of(0, {CORES: CORE_SECONDS[0], KERNEL_LOG: log})]
 
 
 def test_duckdb_reads_every_file(tmp_path: Path) -> None:
@@ -173,7 +176,7 @@ def test_damage_is_an_error_and_not_an_empty_reading(tmp_path: Path, name: str, 
     else:
         path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(StoreError, match=name.replace(".", r"\.")) as error:
-        read_counters(tmp_path)
+        read_counters(tmp_path, SOURCES)
     assert "damaged" in error.value.hint
 
 
@@ -187,8 +190,26 @@ def test_a_segment_of_nothing_but_counters_of_cores(tmp_path: Path) -> None:
 def test_labels_of_any_name_and_recordings_that_are_older(tmp_path: Path) -> None:
     labels = Labels("node", zone="b", address="10.0.0.7", others=(Label("pool", "x"), Label("rack", "b17")))
     write_moments(tmp_path, [Moment(1, {INSTANCE.id: Reading(labels)}, {INSTANCE.id: 5})])
-    (moment,) = read_counters(tmp_path)
+    (moment,) = read_counters(tmp_path, SOURCES)
     assert moment.readings[INSTANCE.id].value == labels
     (tmp_path / "instance.others.parquet").unlink()
-    (moment,) = read_counters(tmp_path)
+    (moment,) = read_counters(tmp_path, SOURCES)
     assert moment.readings[INSTANCE.id].value == replace(labels, others=())
+
+
+def test_a_journal_is_sealed_as_its_own_layout_says(tmp_path: Path) -> None:
+    """A version that knows the source less well, or not at all, loses nothing of it."""
+    layout = [["weather", True, [["weather", [["sky", "text"]]], ["weather.winds", [["of", "int"]]]]]]
+    moment = [5, {"weather": [[["grey"], ["blue"]], [[1]]], "cores": []}, {"weather": 1, "cores": 1}]
+    frames = [frame(json.dumps(payload).encode()) for payload in (["layout", layout], ["moment", moment])]
+    journal, tables = read_tables(b"".join(frames))
+    assert list(journal.moments[0].readings) == ["weather"]
+    write_counters(tmp_path, journal.moments, tables)
+    assert _native.read_table(tmp_path / "weather.parquet") == {"time": [5, 5], "sky": ["grey", "blue"]}
+
+
+@pytest.mark.parametrize("name", ["../weather", "/weather", ".weather", ""])
+def test_a_layout_names_no_file_elsewhere(name: str) -> None:
+    layout = [["weather", True, [[name, [["sky", "text"]]]]]]
+    with pytest.raises(ValueError, match="not a layout"):
+        read_tables(frame(json.dumps(["layout", layout]).encode()))

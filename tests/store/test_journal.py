@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 
+import pytest
+
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.cores import CORES
@@ -15,6 +17,7 @@ from necroscope.sources.nic_queues import NIC_QUEUES
 from necroscope.sources.softirqs import SOFTIRQS
 from necroscope.sources.units import UNITS
 from necroscope.store.clock import Anchor
+from necroscope.store.counters import read_tables
 from necroscope.store.frames import frame
 from necroscope.store.journal import (
     End,
@@ -96,6 +99,19 @@ def test_what_only_a_newer_version_knows_is_left_out() -> None:
     assert journal.moments == [Moment(5, {"nic-queues": Reading(())}, {"nic-queues": 1})]
 
 
+def test_a_moment_to_be_sealed_has_all_but_its_rows() -> None:
+    journal, _ = read_tables(moment_frame(MOMENT) + _changed("moment", [5, {"smell": [[1]]}, {"smell": 1}]))
+    first, second = journal.moments
+    assert (first.time_ns, first.cost_ns) == (MOMENT.time_ns, MOMENT.cost_ns)
+    assert first.readings[UNITS.id] == MOMENT.readings[UNITS.id]
+    assert {name: reading.absence for name, reading in first.readings.items()} == {
+        name: reading.absence for name, reading in MOMENT.readings.items()
+    }
+    assert second == Moment(5, {}, {"smell": 1})
+    with pytest.raises(ValueError, match="not a moment"):
+        read_tables(frame(b'["moment",{}]'))
+
+
 def test_an_event_of_an_older_version_has_the_defaults() -> None:
     content = asdict(EVENT)
     del content["unit"], content["seconds"]
@@ -111,10 +127,12 @@ def test_a_reading_with_other_columns_is_absent_and_not_mistaken() -> None:
         MEMORY_CGROUPS.id: [[], []],  # nothing, of a source that always gives one value
         NIC_QUEUES.id: [[], [], []],
     }
-    (moment,) = read_journal(_changed("moment", [5, readings, {}])).moments
-    broken = {name for name, reading in moment.readings.items() if reading.absence is Absence.BROKEN}
-    assert broken == readings.keys() - {NIC_QUEUES.id}
-    assert "another version" in moment.readings[CORES.id].reason
+    data = _changed("moment", [5, readings, {}])
+    for journal in (read_journal(data), read_tables(data)[0]):
+        (moment,) = journal.moments
+        broken = {name for name, reading in moment.readings.items() if reading.absence is Absence.BROKEN}
+        assert broken == readings.keys() - {NIC_QUEUES.id}
+        assert "another version" in moment.readings[CORES.id].reason
 
 
 def test_events_are_read_in_the_order_they_were_told() -> None:

@@ -4,14 +4,15 @@
 //!
 //! A capture goes from `perf_data` (records into columns) through `resolve` (addresses into places)
 //! and `symbols` (places into names) to a `profile`, which `seal` writes and `sealed` reads again;
-//! `window`, `flame`, `heatmap`, `scope` and `tally` are the questions asked of it. Recorded counters are a
-//! `table`; `core_states` and `core_heat` say how each core spent its time; `ledger` keeps account of memory
-//! cgroups.
+//! `window`, `flame`, `heatmap`, `scope` and `tally` are the questions asked of it. Recorded counters go
+//! from a journal (`counters`) into a `table`; `core_states` and `core_heat` say how each core spent its
+//! time; `ledger` keeps account of memory cgroups.
 
 pub mod core_heat;
 pub mod core_states;
 pub mod core_times;
 mod counted;
+pub mod counters;
 mod demangle;
 pub mod directories;
 mod elf;
@@ -22,6 +23,7 @@ mod hash;
 pub mod heatmap;
 pub mod import;
 pub mod integers;
+mod json;
 mod kallsyms;
 pub mod ledger;
 pub mod merged;

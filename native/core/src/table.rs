@@ -49,6 +49,40 @@ impl Values {
         self.len() == 0
     }
 
+    /// No values of a kind: `int`, `float`, `text` or `bool`.
+    pub fn of_kind(kind: &str) -> Option<Self> {
+        match kind {
+            "int" => Some(Self::Int(Vec::new())),
+            "float" => Some(Self::Float(Vec::new())),
+            "text" => Some(Self::Text(Vec::new())),
+            "bool" => Some(Self::Bool(Vec::new())),
+            _ => None,
+        }
+    }
+
+    /// Keep the first of them.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        match self {
+            Self::Int(values) => values.truncate(count),
+            Self::Float(values) => values.truncate(count),
+            Self::Text(values) => values.truncate(count),
+            Self::Bool(values) => values.truncate(count),
+        }
+    }
+
+    /// Put them into another order: the numbers of the rows.
+    pub(crate) fn reorder(&mut self, order: &[u32]) {
+        fn reordered<T>(values: &mut [Option<T>], order: &[u32]) -> Vec<Option<T>> {
+            order.iter().map(|&row| values[row as usize].take()).collect()
+        }
+        match self {
+            Self::Int(values) => *values = reordered(values, order),
+            Self::Float(values) => *values = reordered(values, order),
+            Self::Text(values) => *values = reordered(values, order),
+            Self::Bool(values) => *values = reordered(values, order),
+        }
+    }
+
     fn physical(&self) -> Physical {
         match self {
             Self::Int(_) => Physical::INT64,

@@ -79,6 +79,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(text_imports::import_perf_script, module)?)?;
     module.add_function(wrap_pyfunction!(text_imports::import_folded, module)?)?;
     module.add_function(wrap_pyfunction!(text_imports::sniff_profile, module)?)?;
+    module.add_class::<tables::CounterTables>()?;
     module.add_function(wrap_pyfunction!(tables::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(tables::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(merged::merge_profiles, module)?)?;

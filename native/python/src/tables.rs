@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use necroscope_core::counters::{self, Found};
 use necroscope_core::table::{self, TableError, Values};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -39,6 +40,42 @@ pub fn read_table(py: Python<'_>, path: PathBuf, names: Option<Vec<String>>) -> 
         lists.set_item(name, list)?;
     }
     Ok(lists)
+}
+
+/// Time, `(source, None or (absence, detail))`, `(source, cost)`
+type Moment = (i64, Vec<(String, Option<(String, String)>)>, Vec<(String, i64)>);
+
+/// The readings of a journal as tables.
+#[pyclass]
+pub struct CounterTables {
+    tables: counters::CounterTables,
+    misfit: (String, String),
+}
+
+#[pymethods]
+impl CounterTables {
+    #[new]
+    fn new(layout: &[u8], misfit: (String, String)) -> PyResult<Self> {
+        let unread = || PyValueError::new_err("not a layout of tables");
+        Ok(Self { tables: counters::CounterTables::parse(layout).ok_or_else(unread)?, misfit })
+    }
+
+    /// Take the rows of a moment; what is left of it comes back.
+    fn add(&mut self, moment: &[u8]) -> PyResult<Moment> {
+        let unread = || PyValueError::new_err("not a moment");
+        let moment = self.tables.add(moment).ok_or_else(unread)?;
+        let readings = moment.readings.into_iter().map(|(id, found)| match found {
+            Found::Rows => (id, None),
+            Found::Absence { kind, detail } => (id, Some((kind, detail))),
+            Found::Misfit => (id, Some(self.misfit.clone())),
+        });
+        Ok((moment.time_ns, readings.collect(), moment.costs))
+    }
+
+    /// Write a Parquet file for every table of the sources that gave something.
+    fn write(&mut self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        py.detach(|| self.tables.write(&folder)).map_err(|error| table_error(error, &folder))
+    }
 }
 
 fn values_of(name: &str, kind: &str, list: &Bound<'_, PyList>) -> PyResult<Values> {

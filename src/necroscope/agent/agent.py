@@ -19,9 +19,8 @@ from necroscope.agent.output import Output, Profiler, Workshop
 from necroscope.agent.previous_run import look_back
 from necroscope.agent.recorder import Parts, Recorder
 from necroscope.agent.rolling import RollingSegments
-from necroscope.agent.sealer import Sealer
-from necroscope.agent.sealing import seal_command, seal_memory_bytes
-from necroscope.agent.shipping import AgentShipping
+from necroscope.agent.sealer import Sealer, read_own_memory_limit, seal_command, seal_memory_bytes
+from necroscope.agent.shipper import Shipper, ship_command
 from necroscope.agent.stop_signals import Asked
 from necroscope.agent.wakeup import Bell
 from necroscope.agent.writer import MOST_WAITING_BYTES, Writer
@@ -40,7 +39,6 @@ from necroscope.signals.thresholds import load_thresholds
 from necroscope.signals.watch import Watch
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
-from necroscope.sources.own_memory_limit import read_own_memory_limit
 from necroscope.store.config import FleetSettings, KubernetesSettings, RecordSettings
 from necroscope.store.retention import make_room
 from necroscope.store.sampler import Sampler
@@ -94,14 +92,14 @@ class Agent:
             settings.segment_seconds,
             seal_memory_bytes(settings, read_own_memory_limit(Host())),
         )
-        self._shipping = AgentShipping(orders.host, orders.store, orders.config, orders.fleet)
+        self._shipper = Shipper(ship_command(orders.host, orders.store, orders.config), orders.fleet)
         self._kubernetes = AgentKubernetes(orders.host, orders.store, orders.config, orders.kubernetes)
-        # A flight's memory comes as one piece, which must not be given up.
-        most_bytes = MOST_FLIGHT_BYTES if orders.flight else MOST_WAITING_BYTES
-        self._writer = Writer(most_bytes, make_room=self._make_room)
         self._bell = Bell(orders.host)
         self._folder = folder
         self._recorder = self._make_recorder(folder)
+        # A flight's memory comes as one piece, which must not be given up.
+        most_bytes = MOST_FLIGHT_BYTES if orders.flight else MOST_WAITING_BYTES
+        self._writer = Writer(most_bytes, make_room=self._make_room)  # a thread: nothing forks from here on
         asked.when_stopped(self._recorder.stop)
         self._capture: Capture | None = None
         self._output: Output | None = None
@@ -133,7 +131,7 @@ class Agent:
             self._recorder.run(first, self._output, self._orders.seconds)
         self._bell.close()
         self._kubernetes.finish()
-        self._shipping.finish()
+        self._shipper.finish()
         # What the disk has not taken until now is lost.
         look = self._look()
         self.status = replace(look, frames_dropped=look.frames_dropped + look.frames_waiting)
@@ -191,7 +189,9 @@ class Agent:
         self._tell("findings", self._findings.error)
         self._tell("the textfile", self._metrics.textfile_error)
         self._tell("the kernel log", NOT_COUNTED if self._watch.userspace_lines else "")
-        self._shipping.tick(self._tell)
+        self._shipper.tick()
+        self._tell("shipping", self._shipper.status.error)
+        self._tell("not shipped", self._shipper.status.problems)
         self._kubernetes.observe(moment, events)
         self._kubernetes.tick(self.status, self._tell)
         if self._capture:
@@ -217,7 +217,7 @@ class Agent:
     def _reload(self) -> None:
         try:
             settings, thresholds = self._orders.settings(), load_thresholds(self._orders.config)
-            self._shipping.load()
+            self._shipper.load()
             self._kubernetes.load()
         except NecroscopeError as error:
             self._say(f"the configuration is not reloaded: {error.what}")
@@ -250,7 +250,8 @@ class Agent:
             OwnCost("recorder", time.process_time(), _resident_bytes(os.getpid())),
             OwnCost("sealing", sealer.job.cpu_seconds, _resident_bytes(sealer.job.pid)),
         ]
-        if shipper := self._shipping.shipper:
+        shipper = self._shipper
+        if shipper.is_on or shipper.job.cpu_seconds:
             costs.append(OwnCost("shipping", shipper.job.cpu_seconds, _resident_bytes(shipper.job.pid)))
         if reporter := self._kubernetes.reporter:
             costs.append(OwnCost("reporting", reporter.job.cpu_seconds, _resident_bytes(reporter.job.pid)))
@@ -277,7 +278,7 @@ class Agent:
             segments_incomplete=sealer.incomplete,
             is_flight=self._orders.flight,
             findings_error=self._findings.error,
-            ship=self._shipping.status,
+            ship=shipper.status if shipper.is_on else None,
             kubernetes=self._kubernetes.status,
             userspace_lines=self._watch.userspace_lines,
         )

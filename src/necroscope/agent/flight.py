@@ -15,7 +15,14 @@ from necroscope.agent.output import Workshop
 from necroscope.agent.rolling import SINCE_LAST, make_folder, open_description
 from necroscope.model.event import KEPT_KINDS, Event
 from necroscope.store.clock import Anchor
-from necroscope.store.journal import End, anchor_frame, end_frame, event_frame, moment_frame
+from necroscope.store.journal import (
+    End,
+    anchor_frame,
+    end_frame,
+    event_frame,
+    layout_frame,
+    moment_frame,
+)
 from necroscope.store.segment import Moment
 
 TRIGGERS = KEPT_KINDS | {"core-saturated"}
@@ -100,6 +107,7 @@ class FlightMemory:
         if self._profiler:
             self._profiler.begin_segment(folder)
         self._writer.begin(folder, open_description(self._labels, begin_ns, self._anchor))
+        self._writer.append(layout_frame())
         self._writer.append(b"".join(frames for _, frames in self._ring))
         self._writer.append(end_frame(End(now_ns, "event")))
         self._writer.end(folder)

@@ -25,6 +25,7 @@ from necroscope.store.journal import (
     clip_frame,
     end_frame,
     event_frame,
+    layout_frame,
     moment_frame,
 )
 from necroscope.store.segment import Moment
@@ -120,6 +121,7 @@ class RollingSegments:
     def _begin(self, folder: Path, moment: Moment, anchor: Anchor) -> None:
         self._folder, self._begin_ns, self._anchored_ns, self._journal_bytes = folder, moment.time_ns, 0, 0
         self._writer.begin(folder, open_description(self._labels, moment.time_ns, anchor))
+        self._writer.append(layout_frame())
         self._writer.beside = folder / CAPTURE
         # What is counted since the last reading belongs to the segment before.
         totals = {name: reading for name, reading in moment.readings.items() if name not in SINCE_LAST}

@@ -8,28 +8,34 @@ did the harm most likely is still there.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from necroscope.agent.child_job import NOT_STARTED, ChildJob
 from necroscope.model.retry import Retry
-from necroscope.store.child import Ended
+from necroscope.sources.hierarchies import Hierarchy, read_hierarchies
+from necroscope.sources.host import Host
+from necroscope.store.child import OURSELVES, Ended
+from necroscope.store.config import RecordSettings
+from necroscope.store.seal import NAMES
 
 RETRY = Retry(first_seconds=1.0, max_seconds=60.0)
 GIVEN_UP_SECONDS = 3600.0  # until the next attempt with a segment that cannot even be sealed with the least
 MIN_SLOW_SECONDS, MIN_STUCK_SECONDS = 5.0, 30.0  # if segments are short; sealing one takes a second or two
 CAREFUL_TIMES = 5  # for how many times the longest attempt the segments after it are sealed with less
 DEATHS = 2  # of children that mean that it is the segment, and not the memory that others took
-# What is read for the samples of a segment: a value of `seal --names`, and what its segments lack.
-NAMES = (
-    ("all", ""),
-    ("kernel", "without the names of functions of programs"),
-    ("none", "without samples"),
-)
+LACKS = ("", "without the names of functions of programs", "without samples")  # segments by `seal --names`
 NOT_THE_SEGMENT = ("store", NOT_STARTED)  # the slugs of a full disk and the like
+
+# What takes more has read something that was made to harm us: 1.1 million samples of 96 CPUs take 300 MB.
+MAX_MEMORY_BYTES = 1 << 30
+OTHERS_BYTES = 160 << 20  # of the same cgroup: the recorder, perf and its buffers
+BYTES_PER_SAMPLE = 256  # twice what five million samples take, for those who sample ten times as often
+LIMIT_FILES = {1: "memory.limit_in_bytes", 2: "memory.max"}  # by version of the hierarchy
 
 
 def stuck_seconds(segment_seconds: float) -> float:
@@ -109,7 +115,7 @@ class Sealer:
         self._queue.appendleft(waiting)
         names, until, _ = self._careful
         self._names = max(waiting.names, names if time.monotonic() < until else 0)
-        less = ["--names", NAMES[self._names][0]] if self._names else []
+        less = ["--names", NAMES[self._names]] if self._names else []
         command = [*self.command, *less, str(waiting.folder)]
         self.job.start(command, memory_bytes=self.memory_bytes)
 
@@ -127,7 +133,7 @@ class Sealer:
             self._careful = (self._names, time.monotonic() + careful_seconds, waiting.why)
         why = waiting.why or self._careful[2]
         name = waiting.folder.name
-        self._lacks = f"{name} was sealed {NAMES[self._names][1]}: {why}" if is_incomplete else ""
+        self._lacks = f"{name} was sealed {LACKS[self._names]}: {why}" if is_incomplete else ""
 
     def _put_off(self, ended: Ended) -> None:
         """Another one may be sealed meanwhile; this one can be read all the same."""
@@ -145,3 +151,45 @@ class Sealer:
                 pause_seconds = GIVEN_UP_SECONDS
         waiting.not_before = time.monotonic() + pause_seconds
         self._queue.append(waiting)
+
+
+def seal_command(host: Host, store: Path, settings: RecordSettings, *, keep_capture: bool) -> list[str]:
+    """Return the command."""
+    budget = settings.budget
+    seconds = stuck_seconds(settings.segment_seconds)
+    command = [*OURSELVES, "seal", "--json", "--max-time", f"{seconds:g}s"]
+    command += ["--keep-perf-data"] if keep_capture else []
+    command += ["--root", str(host.root)]
+    command += ["--store", str(store), "--age", f"{budget.age_seconds:g}s"]
+    return [*command, "--budget", str(budget.total_bytes), "--kept-budget", str(budget.kept_bytes)]
+
+
+def seal_memory_bytes(settings: RecordSettings, limit_bytes: int | None) -> int:
+    """Return how much memory a sealing child may take, in a cgroup that may take so much.
+
+    Else the kernel would end all of the cgroup, and the recorder with it.
+    """
+    samples = settings.segment_seconds * settings.rate * (os.cpu_count() or 1)
+    wanted = max(MAX_MEMORY_BYTES, int(samples) * BYTES_PER_SAMPLE)
+    return wanted if limit_bytes is None else min(wanted, max(limit_bytes - OTHERS_BYTES, limit_bytes // 2))
+
+
+def read_own_memory_limit(host: Host) -> int | None:
+    """Return the least memory that our cgroup and those above it may take; None if there is no limit."""
+    groups = host.read("/proc/self/cgroup", errors="surrogateescape").value or ""
+    limits = []
+    for hierarchy in read_hierarchies(host).value or ():
+        for line in groups.splitlines():
+            _, controllers, path = (*line.split(":", 2), "", "")[:3]
+            if _is_of_memory(hierarchy, controllers):
+                # In a cgroup namespace, a path may lead out of what is mounted.
+                inside = "/" if ".." in path else path
+                for folder in (inside, *map(str, PurePosixPath(inside).parents)):
+                    limits.append(host.word(f"{hierarchy.mount}{folder}/{LIMIT_FILES[hierarchy.version]}"))
+    return min((int(limit) for limit in limits if limit.isdecimal()), default=None)
+
+
+def _is_of_memory(hierarchy: Hierarchy, controllers: str) -> bool:
+    if hierarchy.version == 2:
+        return controllers == ""
+    return "memory" in hierarchy.controllers and "memory" in controllers.split(",")

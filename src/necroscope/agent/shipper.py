@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from necroscope.agent.child_job import ChildJob
 from necroscope.model.recorder_status import ShipStatus
 from necroscope.model.retry import Retry, add_jitter
-from necroscope.store.child import Ended
+from necroscope.sources.host import Host
+from necroscope.store.child import OURSELVES, Ended
+from necroscope.store.config import FleetSettings
 
 FIRST_SECONDS = 60.0  # within which the first is started, so that a new host is soon seen
 RETRY = Retry(first_seconds=60.0, max_seconds=600.0)
@@ -21,17 +24,34 @@ RUN_SECONDS = 240.0  # after which a child begins nothing anew
 LAST_SECONDS = 10.0  # for the last attempt, when the recorder ends; a service is given 90 s in all
 
 
-class Shipper:
-    """`command` ships once and prints JSON."""
+def ship_command(host: Host, store: Path, config: Path | None) -> list[str]:
+    """Return the command, to which a shipper adds where to ship."""
+    command = [*OURSELVES, "fleet", "ship", "--json", "--store", str(store), "--root", str(host.root)]
+    return [*command, "--config", str(config)] if config else command
 
-    def __init__(self, command: Sequence[str], every_seconds: float) -> None:
-        self.command = list(command)
-        self.every_seconds = every_seconds
-        self.is_on = True
+
+class Shipper:
+    """Ships if the settings name a place. `command` ships once and prints JSON."""
+
+    def __init__(self, command: Sequence[str], settings: Callable[[], FleetSettings]) -> None:
         self.status = ShipStatus()
         self.job = ChildJob("shipping", STUCK_SECONDS, self._finish)
+        self._command = list(command)
+        self._settings = settings
         self._failures = 0  # in a row
-        self._not_before = time.monotonic() + random.uniform(0, min(every_seconds, FIRST_SECONDS))
+        self.load()
+        self._not_before = time.monotonic() + random.uniform(0, min(self.status.every_seconds, FIRST_SECONDS))
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a place to ship to."""
+        return bool(self._place)
+
+    def load(self) -> None:
+        """Read the settings, again at every SIGHUP."""
+        settings = self._settings()
+        self._place = settings.place
+        self.status = replace(self.status, every_seconds=settings.every_seconds)
 
     def tick(self) -> None:
         """See to the child at work, and start one when it is time. It never waits."""
@@ -47,14 +67,14 @@ class Shipper:
             self._start(seconds)
 
     def _start(self, seconds: float) -> None:
-        self.job.start([*self.command, "--seconds", f"{seconds:g}s"])
+        self.job.start([*self._command, "--fleet", self._place, "--seconds", f"{seconds:g}s"])
 
     def _finish(self, ended: Ended) -> None:
         document, before = ended.document, self.status
-        status = ShipStatus(
+        status = replace(
+            before,
             sent=before.sent + document.get("sent", 0),
             given_up=before.given_up + len(document.get("given_up", ())),
-            failures=before.failures,
             waiting=document.get("waiting", before.waiting),
             last_success_us=document.get("last_success_us") or before.last_success_us,
             error="",
@@ -66,7 +86,7 @@ class Shipper:
             self._not_before = time.monotonic() + RETRY.pause_seconds(self._failures)
             return
         self.status, self._failures = status, 0
-        pause_seconds = PAUSE_FOR_MORE if document.get("is_more") else self.every_seconds
+        pause_seconds = PAUSE_FOR_MORE if document.get("is_more") else status.every_seconds
         self._not_before = time.monotonic() + add_jitter(pause_seconds)
 
 

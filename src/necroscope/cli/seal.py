@@ -11,19 +11,16 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from necroscope.agent.sealer import NAMES
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, argument, duration, folder
 from necroscope.errors import ImportFileError, NecroscopeError
 from necroscope.model.quantities import parse_size
-from necroscope.profiles.import_ import seal_capture
 from necroscope.store.gc_paused import no_garbage
 from necroscope.store.retention import Budget, make_room
-from necroscope.store.seal import SealProfile, seal_recorded
+from necroscope.store.seal import NAMES, SealProfile, seal_recorded
 from necroscope.store.store import Damage, Store, read_segment
 from necroscope.store.store_place import default_store
 from necroscope.store.trusted_folder import refuse_untrusted
@@ -43,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--age", type=duration, help="and those older than this (default 7d)")
     parser.add_argument(
         "--names",
-        choices=[word for word, _ in NAMES],
+        choices=NAMES,
         default="all",
         help="of functions in samples: all, those of the kernel only, or none and no samples (default all)",
     )
@@ -83,9 +80,17 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _seal_profile(arguments: argparse.Namespace) -> SealProfile:
-    if arguments.names == "none":
-        return _left_unread
-    return partial(seal_capture, root=arguments.root if arguments.names == "all" else None)
+    root = arguments.root if arguments.names == "all" else None
+
+    def seal_profile(
+        capture: Path, folder: Path, boot_id: str, begin_ns: int | None, end_ns: int | None
+    ) -> Mapping[str, Any]:
+        # Imported here: a segment without samples does without.
+        from necroscope.profiles.import_ import seal_capture
+
+        return seal_capture(capture, folder, boot_id, begin_ns, end_ns, root)
+
+    return _left_unread if arguments.names == "none" else seal_profile
 
 
 def _left_unread(capture: Path, *_: object) -> Mapping[str, Any]:

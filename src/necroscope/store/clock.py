@@ -7,11 +7,15 @@ CLOCK_MONOTONIC_RAW, which alone is not slewed by NTP and so keeps step with the
 
 from __future__ import annotations
 
-import ctypes
 import time
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 from necroscope.model.timestamp import iso_utc
+
+if TYPE_CHECKING:
+    import ctypes
 
 STEP_NS = 20_000_000  # the wall clock moved by more than this against CLOCK_MONOTONIC: it was set
 MOST_TRIES = 3
@@ -70,10 +74,16 @@ def _read_clocks() -> tuple[int, int, int, int, int]:
 
 def _is_synchronised() -> bool:
     """Whether NTP or the like keeps the wall clock; a machine that cannot say is believed."""
+    import ctypes  # here: who only reads what was recorded does without
+
     try:
-        return int(_libc.adjtimex(ctypes.create_string_buffer(TIMEX_BYTES))) != TIME_ERROR
+        return int(_libc().adjtimex(ctypes.create_string_buffer(TIMEX_BYTES))) != TIME_ERROR
     except AttributeError:
         return True
 
 
-_libc = ctypes.CDLL(None)
+@cache
+def _libc() -> ctypes.CDLL:
+    import ctypes
+
+    return ctypes.CDLL(None)

@@ -7,20 +7,19 @@ other, and their differences take hardly any room.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from necroscope import _native
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.catalog import SOURCES
 from necroscope.sources.source import Source
+from necroscope.store.frames import payloads
 from necroscope.store.gc_paused import no_garbage
-from necroscope.store.journal import MomentRows
+from necroscope.store.journal import LAYOUT, OTHER_VERSION, Journal, layout_payload, read_journal
 from necroscope.store.segment import Moment
 from necroscope.store.segment_damage import unreadable_file
-from necroscope.store.tables import Row, Shape, Table, Tables, shape_of
+from necroscope.store.tables import Row, shape_of
 
 READINGS = "readings.parquet"
 ADDED_LATER = frozenset(("instance.others",))  # tables that older versions did not write
@@ -33,52 +32,41 @@ READING_COLUMNS = (
 )
 
 
-def write_counters(folder: Path, moments: Sequence[MomentRows]) -> None:
-    """Write all readings of a segment: the rows of its journal as columns."""
+def read_tables(data: bytes) -> tuple[Journal, _native.CounterTables]:
+    """Read a journal to be sealed: its readings become rows of tables, and are empty in its moments.
+
+    ValueError: it is not a journal of ours.
+    """
+    first = next(payloads(data), b"")
+    layout = first if first.startswith(LAYOUT) else layout_payload()
+    tables = _native.CounterTables(layout, (Absence.BROKEN.name, OTHER_VERSION))
+
+    def parse(payload: bytes) -> Moment:
+        time_ns, found, cost_ns = tables.add(payload)
+        readings: dict[str, Reading[Any]] = {
+            source: Reading(absence=Absence[absent[0]], detail=absent[1]) if absent else Reading(())
+            for source, absent in found
+        }
+        return Moment(time_ns, readings, dict(cost_ns))
+
+    return read_journal(data, parse), tables
+
+
+def write_counters(folder: Path, moments: Sequence[Moment], tables: _native.CounterTables) -> None:
+    """Write all readings of a segment, as `read_tables` gave them."""
     rows = [
         (moment.time_ns, name, reading.absence and reading.absence.name, reading.detail, moment.cost_ns[name])
         for moment in moments
         for name, reading in moment.readings.items()
     ]
-    _native.write_table(folder / READINGS, _transposed(READING_COLUMNS, rows))
-    for source in SOURCES:
-        recorded = [
-            (moment.time_ns, reading.value)
-            for moment in moments
-            if (reading := moment.readings.get(source.id)) and reading.value is not None
-        ]
-        if recorded:
-            _write_source(folder, shape_of(source), recorded)
-
-
-def _write_source(folder: Path, shape: Shape, recorded: Sequence[tuple[int, Tables]]) -> None:
-    times = [time_ns for time_ns, _ in recorded]
-    for number, table in enumerate(shape.tables):
-        # By place in the reading: the rows of one core, of one device, in the order of time.
-        places = zip_longest(*(tables[number] for _, tables in recorded))
-        placed = [
-            (time_ns, row)
-            for rows in places
-            for time_ns, row in zip(times, rows, strict=True)
-            if row is not None
-        ]
-        columns = [("time", "int", [time_ns for time_ns, _ in placed])]
-        columns += _transposed(_columns(shape, table)[1:], [row for _, row in placed])
-        _native.write_table(folder / f"{table.name}.parquet", columns)
-
-
-def _columns(shape: Shape, table: Table) -> Sequence[tuple[str, str]]:
-    of = () if table is shape.tables[0] else (("of", "int"),)
-    return (("time", "int"), *of, *table.columns)
-
-
-def _transposed(columns: Sequence[tuple[str, str]], rows: Sequence[Row]) -> list[tuple[str, str, list[Any]]]:
-    values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-    return [(name, kind, column) for (name, kind), column in zip(columns, values, strict=True)]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in READING_COLUMNS]
+    named = [(name, kind, values) for (name, kind), values in zip(READING_COLUMNS, columns, strict=True)]
+    _native.write_table(folder / READINGS, named)
+    tables.write(folder)
 
 
 @no_garbage()
-def read_counters(folder: Path, sources: Sequence[Source[Any]] = SOURCES) -> list[Moment]:
+def read_counters(folder: Path, sources: Sequence[Source[Any]]) -> list[Moment]:
     """The moments of a segment, with the readings of some sources; moments without any are left out."""
     wanted = {source.id: source for source in sources}
     try:
@@ -105,22 +93,19 @@ def read_counters(folder: Path, sources: Sequence[Source[Any]] = SOURCES) -> lis
 def _read_source(folder: Path, source: Source[Any]) -> dict[int, Any]:
     """The values of a source by time."""
     shape = shape_of(source)
-    tables = [_grouped(folder, shape, table) for table in shape.tables]
+    tables = [_grouped(folder, name, columns) for name, columns in shape.layout]
     return {time_ns: shape.value([table.get(time_ns, []) for table in tables]) for time_ns in tables[0]}
 
 
-def _grouped(folder: Path, shape: Shape, table: Table) -> dict[int, list[Row]]:
-    path = folder / f"{table.name}.parquet"
-    if table.name in ADDED_LATER and not path.exists():
+def _grouped(folder: Path, name: str, names: Sequence[tuple[str, str]]) -> dict[int, list[Row]]:
+    path = folder / f"{name}.parquet"
+    if name in ADDED_LATER and not path.exists():
         return {}
     columns = _native.read_table(path)
     times = columns["time"]
+    # A column that an older version did not write is unknown, not an error.
+    rows = zip(*(columns.get(column) or [None] * len(times) for column, _ in names), strict=True)
     grouped: dict[int, list[Row]] = defaultdict(list)
-    for time_ns, row in zip(times, _rows(columns, _columns(shape, table)[1:], len(times)), strict=True):
+    for time_ns, row in zip(times, rows, strict=True):
         grouped[time_ns].append(row)
     return grouped
-
-
-def _rows(columns: dict[str, list[Any]], names: Sequence[tuple[str, str]], count: int) -> Iterator[Row]:
-    # A column that an older version did not write is unknown, not an error.
-    return zip(*(columns.get(name) or [None] * count for name, _ in names), strict=True)

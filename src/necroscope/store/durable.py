@@ -8,7 +8,6 @@ takes the place of the old one only when it is complete: what is there is whole,
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import time
 from contextlib import suppress
@@ -47,7 +46,7 @@ def write_durably(  # noqa: PLR0913 - all but the first two are named
         raise _about(path, error) from None
     try:
         _remove_partials(folder, path.name, time.time() - STALE_SECONDS)
-        partial = f".{path.name}.{secrets.token_hex(8)}{PARTIAL}"
+        partial = f".{path.name}.{os.urandom(8).hex()}{PARTIAL}"
         try:
             descriptor = os.open(partial, NEW, mode if use_umask else 0o600, dir_fd=folder)
             with os.fdopen(descriptor, "wb") as file:

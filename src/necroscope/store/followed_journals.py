@@ -29,7 +29,7 @@ class _Followed:
 
     inode: int
     offset: int = 0
-    journal: Journal[Moment] = field(default_factory=Journal)
+    journal: Journal = field(default_factory=Journal)
 
 
 class FollowedJournals:
@@ -40,7 +40,7 @@ class FollowedJournals:
         self._followed: OrderedDict[Path, _Followed] = OrderedDict()
         self._lock = Lock()
 
-    def read_on(self, folder: Path) -> Journal[Moment]:
+    def read_on(self, folder: Path) -> Journal:
         """All that is whole in the journal of a segment; FileNotFoundError once it is sealed or removed."""
         with self._lock:
             journal = self._read_on(folder).journal

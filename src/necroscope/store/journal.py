@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from necroscope.model.event import Event
 from necroscope.model.reading import Absence, Reading
-from necroscope.sources.catalog import SOURCES
 from necroscope.sources.plain_files import read_plain
-from necroscope.sources.source import Source
 from necroscope.store.clock import Anchor
 from necroscope.store.frames import frame, payloads
 from necroscope.store.segment import Moment
 from necroscope.store.segment_damage import damaged_segment
-from necroscope.store.tables import Tables, shape_of
+from necroscope.store.tables import Shape, shape_of
 
 T = TypeVar("T")
-M = TypeVar("M")
 
 JOURNAL = "journal.frames"
 LOCK = ".lock"  # held by who writes or seals; the journal itself could be held by whoever may read it
 MAX_JOURNAL_BYTES = 64 << 20  # a minute of 96 CPUs and 600 processes takes 8 MB
-BY_ID = {source.id: source for source in SOURCES}
+LAYOUT, MOMENT = b'["layout",', b'["moment",'  # how the payloads of these begin
+OTHER_VERSION = "recorded by another version of necroscope"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +35,36 @@ class End:
     why: str  # full, stopped, clock-step, capture, event
 
 
-@dataclass(frozen=True, slots=True)
-class MomentRows:
-    """A moment as it is written: rows of tables, of which no objects were made."""
-
-    time_ns: int
-    readings: Mapping[str, Reading[Tables]]
-    cost_ns: Mapping[str, int]
-
-    def value(self, source: Source[T]) -> T | None:
-        """What a source said; None if it was not due, or absent."""
-        reading = self.readings.get(source.id)
-        value: T | None = _decoded(source.id, reading).value if reading else None
-        return value
-
-
 @dataclass(slots=True)
-class Journal(Generic[M]):
+class Journal:
     """What was written until now. Without an end, the recorder still runs or was killed."""
 
-    moments: list[M] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
     anchors: list[Anchor] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     end: End | None = None
     clip_begin_ns: int | None = None
     clip_end_ns: int | None = None
+
+
+@cache
+def shapes() -> dict[str, Shape]:
+    """Return the shape of every source that we know, by its id."""
+    # Imported here: to seal a journal that says how its tables look takes no source.
+    from necroscope.sources.catalog import SOURCES
+
+    return {source.id: shape_of(source) for source in SOURCES}
+
+
+@cache
+def layout_payload() -> bytes:
+    """Return how the tables of all sources look: source, whether it has many values, tables and columns."""
+    return _payload("layout", [[source, shape.is_many, shape.layout] for source, shape in shapes().items()])
+
+
+def layout_frame() -> bytes:
+    """How the tables in the journal look, to be its first frame."""
+    return frame(layout_payload())
 
 
 def moment_frame(moment: Moment) -> bytes:
@@ -102,30 +106,22 @@ def journal_bytes(folder: Path) -> bytes:
         raise damaged_segment(f"{folder / JOURNAL}: {error.strerror}") from error
 
 
-def read_journal(data: bytes) -> Journal[Moment]:
-    """All that is whole in a journal, with the readings as their sources gave them."""
-    rows = read_rows(data)
-    moments = [
-        Moment(
-            moment.time_ns,
-            {name: _decoded(name, reading) for name, reading in moment.readings.items()},
-            moment.cost_ns,
-        )
-        for moment in rows.moments
-    ]
-    return Journal(moments, rows.anchors, rows.events, rows.end, rows.clip_begin_ns, rows.clip_end_ns)
+def parse_moment(payload: bytes) -> Moment:
+    """Parse the payload of a moment: what the sources gave. Those that we do not know are left out."""
+    _, (time_ns, readings, cost_ns) = json.loads(payload)
+    known = {name: _decoded(name, rows) for name, rows in readings.items() if name in shapes()}
+    return Moment(time_ns, known, cost_ns)
 
 
-def read_rows(data: bytes) -> Journal[MomentRows]:
-    """All that is whole in a journal. Frames of a kind that we do not know are left out."""
-    journal = Journal[MomentRows]()
+def read_journal(data: bytes, parse: Callable[[bytes], Moment] = parse_moment) -> Journal:
+    """Read all that is whole in a journal. Frames of a kind that we do not know are left out."""
+    journal = Journal()
     for payload in payloads(data):
+        if payload.startswith(MOMENT):
+            journal.moments.append(parse(payload))
+            continue
         kind, content = json.loads(payload)
         match kind:
-            case "moment":
-                time_ns, readings, cost_ns = content
-                known = {name: _checked(name, rows) for name, rows in readings.items() if name in BY_ID}
-                journal.moments.append(MomentRows(time_ns, known, cost_ns))
             case "anchor":
                 journal.anchors.append(_known(Anchor, content))
             case "event":
@@ -141,7 +137,7 @@ def read_rows(data: bytes) -> Journal[MomentRows]:
 
 def last_moment_ns(data: bytes) -> int | None:
     """When the last whole moment of a journal was read; much cheaper than reading all of it."""
-    head = b'["moment",['
+    head = MOMENT + b"["
     last = None
     for payload in payloads(data):
         if payload.startswith(head):
@@ -150,27 +146,26 @@ def last_moment_ns(data: bytes) -> int | None:
 
 
 def _frame(kind: str, content: Any) -> bytes:
-    return frame(json.dumps([kind, content], separators=(",", ":")).encode())
+    return frame(_payload(kind, content))
+
+
+def _payload(kind: str, content: Any) -> bytes:
+    return json.dumps([kind, content], separators=(",", ":")).encode()
 
 
 def _encoded(source: str, reading: Reading[Any]) -> Sequence[Any] | Mapping[str, str]:
     if reading.absence is not None:
         return {"absence": reading.absence.name, "detail": reading.detail}
-    return shape_of(BY_ID[source]).rows(reading.value)
+    return shapes()[source].rows(reading.value)
 
 
-def _checked(source: str, rows: Any) -> Reading[Tables]:
+def _decoded(source: str, rows: Any) -> Reading[Any]:
+    shape = shapes()[source]
     if isinstance(rows, dict):
         return Reading(absence=Absence[rows["absence"]], detail=rows["detail"])
-    if not shape_of(BY_ID[source]).fits(rows):
-        return Reading(absence=Absence.BROKEN, detail="recorded by another version of necroscope")
-    return Reading(rows)
-
-
-def _decoded(source: str, reading: Reading[Tables]) -> Reading[Any]:
-    if reading.value is None:
-        return reading
-    return Reading(shape_of(BY_ID[source]).value(reading.value))
+    if not shape.fits(rows):
+        return Reading(absence=Absence.BROKEN, detail=OTHER_VERSION)
+    return Reading(shape.value(rows))
 
 
 def _known(type_: type[T], content: Mapping[str, Any]) -> T:

@@ -18,12 +18,12 @@ from typing import Any
 
 from necroscope.errors import NecroscopeError, StoreError
 from necroscope.model.event import Event, worth_keeping
-from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.plain_files import open_plain
-from necroscope.store.counters import write_counters
+from necroscope.store.counters import read_counters, read_tables, write_counters
 from necroscope.store.durable import FOLDER_MODE, remove_partials, sync_folder, sync_tree, write_durably
-from necroscope.store.journal import JOURNAL, LOCK, MAX_JOURNAL_BYTES, Journal, MomentRows, read_rows
+from necroscope.store.journal import JOURNAL, LOCK, MAX_JOURNAL_BYTES, Journal
 from necroscope.store.process_lock import LOCK_MODE, AlreadyHeldError, locked
+from necroscope.store.segment import Moment
 from necroscope.store.store import (
     CAPTURE,
     DESCRIPTION,
@@ -35,6 +35,7 @@ from necroscope.store.store import (
 )
 from necroscope.store.stored_events import EVENTS, last_told, write_events
 
+NAMES = ("all", "kernel", "none")  # of functions in the samples: all, those of the kernel, or no samples
 COUNTERS = "counters"
 PROFILE = "profile"
 # The capture, the folder for the profile, the boot it is of, and the first and last time that belong to it.
@@ -54,12 +55,14 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
             data = file.read(MAX_JOURNAL_BYTES + 1)
             if len(data) > MAX_JOURNAL_BYTES:  # what is beyond would be lost
                 raise StoreError(f"{folder}: the journal is larger than {MAX_JOURNAL_BYTES:,} bytes")
-            journal = read_rows(data)
+            journal, tables = read_tables(data)
             _clear(folder)  # of an attempt that was cut short
             if not journal.moments and not segment.capture.exists():
                 shutil.rmtree(folder)
                 return "removed"
             try:
+                (folder / COUNTERS).mkdir(mode=FOLDER_MODE)
+                write_counters(folder / COUNTERS, journal.moments, tables)
                 _seal(segment, journal, seal_profile, keep_capture=keep_capture)
             except OSError:
                 if read_segment(folder).is_open:
@@ -79,12 +82,8 @@ def _clear(folder: Path) -> None:
     remove_partials(folder / DESCRIPTION)
 
 
-def _seal(
-    segment: StoredSegment, journal: Journal[MomentRows], seal_profile: SealProfile, *, keep_capture: bool
-) -> None:
+def _seal(segment: StoredSegment, journal: Journal, seal_profile: SealProfile, *, keep_capture: bool) -> None:
     folder = segment.folder
-    (folder / COUNTERS).mkdir(mode=FOLDER_MODE)
-    write_counters(folder / COUNTERS, journal.moments)
     profile = _profile(segment, journal, seal_profile)
     offset_ns = segment.offset_ns
     events = list(last_told([*journal.events, *_lost(profile, journal)], offset_ns).values())
@@ -114,9 +113,7 @@ def _seal(
             path.unlink()
 
 
-def _span(
-    segment: StoredSegment, journal: Journal[MomentRows], profile: Mapping[str, Any]
-) -> tuple[int, int]:
+def _span(segment: StoredSegment, journal: Journal, profile: Mapping[str, Any]) -> tuple[int, int]:
     """The first and the last time of a segment; a damaged journal may have no moment, and still samples."""
     times = [moment.time_ns for moment in (journal.moments[:1] + journal.moments[-1:])]
     times += [profile[name] for name in ("begin_ns", "end_ns") if name in profile]
@@ -134,9 +131,7 @@ def _kept_captures(
     return [segment.capture] if keep_capture and segment.capture.exists() else []
 
 
-def _profile(
-    segment: StoredSegment, journal: Journal[MomentRows], seal_profile: SealProfile
-) -> dict[str, Any]:
+def _profile(segment: StoredSegment, journal: Journal, seal_profile: SealProfile) -> dict[str, Any]:
     """The facts of the sealed profile; `error` says why there is none, nothing that there are no samples."""
     folder = segment.folder / PROFILE
     if not segment.capture.exists():
@@ -150,15 +145,20 @@ def _profile(
     if not facts.get("samples"):
         shutil.rmtree(folder)
         return facts if "error" in facts else {}
-    facts["log_clock_error_ns"] = _log_clock_error(facts.pop("lines", []), journal.moments)
+    facts["log_clock_error_ns"] = _log_clock_error(facts.pop("lines", []), segment.folder / COUNTERS)
     return facts
 
 
-def _log_clock_error(lines: Sequence[tuple[int, int, str]], moments: Sequence[MomentRows]) -> int | None:
+def _log_clock_error(lines: Sequence[tuple[int, int, str]], counters: Path) -> int | None:
     """By how much the times of kernel log lines differ from those that perf saw of the same lines."""
+    if not lines:
+        return None
+    # Imported here: most segments have none.
+    from necroscope.sources.kernel_log import KERNEL_LOG
+
     logged = {
         line.text: line.time_ns
-        for moment in moments
+        for moment in read_counters(counters, (KERNEL_LOG,))
         if (log := moment.value(KERNEL_LOG))
         for line in log.lines
     }
@@ -166,7 +166,7 @@ def _log_clock_error(lines: Sequence[tuple[int, int, str]], moments: Sequence[Mo
     return max(errors, key=abs) if errors else None
 
 
-def _lost(profile: Mapping[str, Any], journal: Journal[MomentRows]) -> Iterator[Event]:
+def _lost(profile: Mapping[str, Any], journal: Journal) -> Iterator[Event]:
     """Samples that nobody would miss: those that the kernel dropped, and a capture that cannot be read."""
     if not journal.moments:
         return
@@ -180,7 +180,7 @@ def _lost(profile: Mapping[str, Any], journal: Journal[MomentRows]) -> Iterator[
         yield Event("capture-gap", begin_ns, "unreadable-capture", text, seconds=seconds)
 
 
-def _sources(moments: Sequence[MomentRows]) -> dict[str, Any]:
+def _sources(moments: Sequence[Moment]) -> dict[str, Any]:
     """How often every source was read, what that cost, and why it gave nothing the last time it did not."""
     sources: dict[str, Any] = {}
     for moment in moments:

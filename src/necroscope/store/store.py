@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -135,7 +134,8 @@ class Store:
         parent = self.host_folder(host)
         try:
             make_trusted(parent)
-            folder = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
+            folder = parent / f".making-{os.urandom(8).hex()}"
+            folder.mkdir(mode=0o700)
         except OSError as error:
             hint = "--store names a folder that can be written"
             raise StoreError(f"{parent}: {error.strerror}", hint=hint) from error

@@ -37,11 +37,19 @@ class Shape:
 
     tables: tuple[Table, ...]
     _record: Record
-    _is_many: bool
+    is_many: bool  # whether a source gives any number of values, or always one
+
+    @property
+    def layout(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """The name of every table, and all its columns but the time."""
+        return [
+            (table.name, [*([("of", "int")] if place else []), *table.columns])
+            for place, table in enumerate(self.tables)
+        ]
 
     def rows(self, value: Any) -> list[list[Row]]:
         """The rows of every table that stand for a value."""
-        values = value if self._is_many else (value,)
+        values = value if self.is_many else (value,)
         return [self._record.rows(values), *self._record.rows_of_lists(values)]
 
     def fits(self, tables: Tables) -> bool:
@@ -49,14 +57,14 @@ class Shape:
         widths = [len(table.columns) + bool(place) for place, table in enumerate(self.tables)]  # `of`
         return (
             len(tables) == len(widths)
-            and (self._is_many or len(tables[0]) == 1)
+            and (self.is_many or len(tables[0]) == 1)
             and all(set(map(len, rows)) <= {width} for rows, width in zip(tables, widths, strict=True))
         )
 
     def value(self, tables: Tables) -> Any:
         """The value that some rows of this shape stand for."""
         values = self._record.values(tables)
-        return values if self._is_many else values[0]
+        return values if self.is_many else values[0]
 
 
 @cache

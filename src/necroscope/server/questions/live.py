@@ -22,7 +22,6 @@ from necroscope.signals.core_states import cores_file
 from necroscope.sources.cores import CORES
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.store.journal import Journal
-from necroscope.store.segment import Moment
 from necroscope.store.store import Damage, StoredSegment, sealed_meanwhile
 from necroscope.store.stored_events import StoredEvent, events_between, last_told
 from necroscope.store.tables import shape_of
@@ -86,7 +85,7 @@ class NewestSeconds:
     begin_ns: int
     end_ns: int
     sealed: list[StoredSegment]
-    open: list[tuple[StoredSegment, Journal[Moment]]]
+    open: list[tuple[StoredSegment, Journal]]
 
     def heat(self) -> CoreHeat:
         """How full the cores were, second by second."""
@@ -127,7 +126,7 @@ class NewestSeconds:
     def _inside(self, segments: Sequence[StoredSegment]) -> list[StoredSegment]:
         return [s for s in segments if s.begin_ns < self.end_ns and s.end_ns >= self.begin_ns]
 
-    def _columns(self, segment: StoredSegment, journal: Journal[Moment]) -> dict[str, list[int]]:
+    def _columns(self, segment: StoredSegment, journal: Journal) -> dict[str, list[int]]:
         shape = shape_of(CORES)
         from_ns = self.begin_ns - BEFORE_NS - segment.offset_ns
         rows = [
@@ -159,7 +158,7 @@ def newest_seconds(
     return NewestSeconds(store, begin_ns, end_ns, sealed, still_open)
 
 
-def _counts(journal: Journal[Moment]) -> Iterator[Count]:
+def _counts(journal: Journal) -> Iterator[Count]:
     for moment in journal.moments:
         reading = moment.readings.get(MEMORY_CGROUPS.id)
         if reading and reading.value is not None:
