@@ -19,8 +19,8 @@ from lab.machines import nspawn
 from necroscope.errors import ChangeError
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.set_affinity import SET_AFFINITY
-from necroscope.remedies.move_interrupts import plan_move_interrupts
 from necroscope.remedies.plan.irqbalance import DROP_IN, UNIT
+from necroscope.remedies.plan.move_interrupts import plan_move_interrupts
 from necroscope.sources.host import Host
 from necroscope.sources.interrupt_affinity import read_interrupt_affinity, read_online_cores
 from necroscope.sources.nic_queues import NicQueue, open_nic_queues

@@ -27,8 +27,8 @@ from necroscope.remedies.actions import holding
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.actions.holding import read_holding
 from necroscope.remedies.actions.purge_limits import noise_floor
-from necroscope.remedies.purge_zombies import plan_purge_zombies
-from necroscope.remedies.remedy import Part
+from necroscope.remedies.plan.purge_zombies import plan_purge_zombies
+from necroscope.remedies.plan.remedy import Part
 from necroscope.sources.host import Host
 from necroscope.sources.zombie_holders import read_zombie_holders
 

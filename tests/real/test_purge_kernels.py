@@ -45,7 +45,7 @@ for kind in ("read", "tmpfs"):
 time.sleep(4)
 
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.purge_zombies import plan_purge_zombies
+from necroscope.remedies.plan.purge_zombies import plan_purge_zombies
 from necroscope.remedies.actions.counting import count_zombies
 from necroscope.sources.host import Host
 host = Host()

@@ -30,6 +30,7 @@ from necroscope.inventory.policy import Policy
 from necroscope.model.plan import ByHand, Step, Treatment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess
 from necroscope.remedies.plan.by_hand import advise
+from necroscope.remedies.plan.purge_zombies import _tell
 from necroscope.remedies.plan.steps import (
     file_step,
     mask_step,
@@ -37,7 +38,6 @@ from necroscope.remedies.plan.steps import (
     stop_step,
     unlink_step,
 )
-from necroscope.remedies.purge_zombies import _tell
 from necroscope.server.questions.diagnosis_rows import told_plan
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.hierarchies import Hierarchy

@@ -23,7 +23,7 @@ from necroscope.remedies.apply.apply import apply
 from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.undo import undo
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing

@@ -13,7 +13,7 @@ from necroscope.errors import RefusedError
 from necroscope.model.fix import Fix, State
 from necroscope.model.plan import Step, Treatment
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.sources.host import Host
 
 

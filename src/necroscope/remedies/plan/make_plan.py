@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from necroscope.model.plan import Assumption, Goal, Plan, Treatment
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.plan.goals import whole_goals
 from necroscope.sources.host import Host
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from necroscope.errors import PlanError
 from necroscope.model.plan import Plan
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.plan.goals import why_not_goal
 from necroscope.sources.plain_files import read_named
 

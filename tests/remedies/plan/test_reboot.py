@@ -7,7 +7,7 @@ import pytest
 
 from lab.faults.zombies import why_not
 from necroscope.remedies.plan.kubernetes_node import node_name
-from necroscope.remedies.reboot import plan_reboot
+from necroscope.remedies.plan.reboot import plan_reboot
 from necroscope.sources.host import Host
 
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from necroscope.errors import CannotLookError
 from necroscope.model import remedy_ids as ids
 from necroscope.model.plan import ByHand
-from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.sources.host import Host
 
 COST = "a reboot, and a kernel that everything on the node has to be tested with"

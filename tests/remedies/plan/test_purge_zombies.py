@@ -15,19 +15,19 @@ from lab.machines.nspawn import why_not as why_no_container
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.model.plan import Treatment
 from necroscope.model.remedy_ids import PURGE_ZOMBIES
-from necroscope.remedies import purge_zombies
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.actions.holding import Holding
 from necroscope.remedies.actions.purge_limits import limit
+from necroscope.remedies.plan import purge_zombies
 from necroscope.remedies.plan.make_plan import make_plan
-from necroscope.remedies.purge_zombies import plan_purge_zombies
+from necroscope.remedies.plan.purge_zombies import plan_purge_zombies
 from necroscope.sources.host import Host
 
 needs_v1 = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 PLAN = """
 from necroscope.errors import NecroscopeError
-from necroscope.remedies.purge_zombies import plan_purge_zombies
+from necroscope.remedies.plan.purge_zombies import plan_purge_zombies
 from necroscope.sources.host import Host
 try:
     plan_purge_zombies(Host(), "")

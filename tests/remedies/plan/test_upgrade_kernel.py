@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import CannotLookError
-from necroscope.remedies.upgrade_kernel import Presence, kernel_changes, parse_release, plan_upgrade_kernel
+from necroscope.remedies.plan.upgrade_kernel import (
+    Presence,
+    kernel_changes,
+    parse_release,
+    plan_upgrade_kernel,
+)
 from necroscope.sources.host import Host
 
 

@@ -13,10 +13,10 @@ from necroscope.remedies.actions.vital import vital_reasons
 from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.plan.assumptions import file_assumptions
 from necroscope.remedies.plan.drop_ins import drop_in_path, is_drop_in, why_not_settings
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.remedies.plan.restart_settings import RestartSettings, read_restart_settings
 from necroscope.remedies.plan.steps import file_step
 from necroscope.remedies.plan.subject import SubjectUnit, find_unit
-from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_files import systemd_version
 

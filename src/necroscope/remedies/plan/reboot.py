@@ -11,7 +11,7 @@ from necroscope.remedies.plan.kubernetes_node import (
     node_name,
     return_commands,
 )
-from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.sources.host import Host
 from necroscope.sources.memory_cgroups import open_memory_cgroups
 

@@ -19,6 +19,7 @@ from necroscope.remedies.plan.drop_ins import texts_of, why_not_settings, why_no
 from necroscope.remedies.plan.enabling_links import find_links, names_by_links
 from necroscope.remedies.plan.needing import who_need
 from necroscope.remedies.plan.package_removal import advise_removal
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.remedies.plan.starters import find_starters, find_triggers
 from necroscope.remedies.plan.steps import (
     file_step,
@@ -29,7 +30,6 @@ from necroscope.remedies.plan.steps import (
 )
 from necroscope.remedies.plan.stopping import foresee_stop, stop_warnings, vital_effects
 from necroscope.remedies.plan.subject import SubjectUnit, find_unit
-from necroscope.remedies.remedy import Part, Remedy
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import StopEffects
 from necroscope.sources.systemd.unit_activity import read_outdated

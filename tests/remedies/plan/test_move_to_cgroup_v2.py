@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import CannotLookError
-from necroscope.remedies.move_to_cgroup_v2 import plan_move_to_cgroup_v2
+from necroscope.remedies.plan.move_to_cgroup_v2 import plan_move_to_cgroup_v2
 from necroscope.sources.host import Host
 from tests.sources.test_zombie_pins import V1, V2, build
 

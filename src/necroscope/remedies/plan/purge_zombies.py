@@ -33,7 +33,7 @@ from necroscope.remedies.plan.by_hand import advise, programs_hold
 from necroscope.remedies.plan.chosen_parents import choose_parents
 from necroscope.remedies.plan.kubernetes_node import advise_cordon
 from necroscope.remedies.plan.machine_memory import has_swap, slab_holds_zombies, unwritten_bytes
-from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.sources.hierarchies import Hierarchy
 from necroscope.sources.host import Host
 from necroscope.sources.memory_cgroups import HierarchyCount

@@ -15,7 +15,7 @@ from necroscope.remedies.actions.restart_unit import RESTART_UNIT
 from necroscope.remedies.actions.set_affinity import SET_AFFINITY
 from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.plan.irqbalance import UNIT, leave_alone, why_not_left_alone
-from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.sources.host import MOST_CORES, Host
 from necroscope.sources.interrupt_affinity import (
     InterruptAffinity,

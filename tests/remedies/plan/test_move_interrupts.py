@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import CannotLookError, RefusedError, UsageError
-from necroscope.remedies.move_interrupts import plan_move_interrupts
-from necroscope.remedies.remedy import Part
+from necroscope.remedies.plan.move_interrupts import plan_move_interrupts
+from necroscope.remedies.plan.remedy import Part
 from necroscope.sources.host import Host
 
 IRQS = 30  # of queue 0; the next ones follow

@@ -8,7 +8,7 @@ from necroscope.model import remedy_ids as ids
 from necroscope.model.plan import ByHand
 from necroscope.remedies.actions.counting import memory_hierarchy
 from necroscope.remedies.plan.kubernetes_node import drain_commands, node_name, return_commands
-from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.sources.host import Host
 
 PARAMETER = "systemd.unified_cgroup_hierarchy"
