@@ -21,7 +21,7 @@ import pytest
 from necroscope.cli.main import main
 from necroscope.model.plan import Plan, Treatment
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.host_to_change import one_name
+from necroscope.remedies.apply.site import one_name
 from necroscope.remedies.plan.plan_document import plan_text, read_plan
 from tests.cli.conftest import PROGRAM, Document, Run
 from tests.remedies.killed import run_killed

@@ -31,7 +31,7 @@ from necroscope.model.plan import Plan
 from necroscope.remedies.apply.apply import refuse_early
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.lock import holder_of
-from necroscope.remedies.host_to_change import host_to_change, one_name
+from necroscope.remedies.apply.site import host_to_change, one_name
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.remedies.plan.plan_document import plan_document, plan_text, read_plan
 from necroscope.sources.host import Host

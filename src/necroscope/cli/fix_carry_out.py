@@ -17,7 +17,7 @@ from necroscope.model.examination import NotChecked
 from necroscope.model.fix import Fix, FixState
 from necroscope.model.plan import Plan
 from necroscope.remedies.apply.apply import apply, continue_fix
-from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.remedies.plan.plan_document import plan_document
 from necroscope.sources.host import Host

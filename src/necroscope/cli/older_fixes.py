@@ -11,7 +11,7 @@ from necroscope.model.fix import Fix, FixState
 from necroscope.remedies.apply.fixes import DamagedFix, Fixes, read_fixes
 from necroscope.remedies.apply.lock import holder_of
 from necroscope.remedies.apply.refusals import left_in_the_middle
-from necroscope.remedies.plan.plan_check import is_of_host
+from necroscope.remedies.plan.make_plan import is_of_host
 from necroscope.sources.host import Host
 
 

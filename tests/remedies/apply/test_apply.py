@@ -24,12 +24,12 @@ from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.apply import executor as carrying_out
-from necroscope.remedies.apply import machine_lock
+from necroscope.remedies.apply import lock
 from necroscope.remedies.apply.apply import apply, continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import find_fix, read_fixes
 from necroscope.remedies.apply.fixes_folder import fixes_folder
 from necroscope.remedies.apply.lock import held, holder_of
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.sources.host import Host
 from tests.remedies.trees import NEW_TEXT, listing, plan_for
@@ -313,7 +313,7 @@ def test_a_fix_left_in_the_middle_is_known_to_other_stores(
 
 @as_root
 def test_who_may_read_a_machine_cannot_hold_up_its_fixes(site: Site) -> None:
-    folder = machine_lock.RUN / machine_lock.FOLDER
+    folder = lock.RUN / lock.FOLDER
     left = set(folder.glob("*.begun"))  # by other tests
     descriptor = os.open(site.host.root, os.O_RDONLY)
     try:
@@ -350,7 +350,7 @@ def test_what_has_become_vital_is_not_gone_on_with(site: Site, monkeypatch: pyte
     (site.host.root / "etc/whole").touch()
     (fix,) = read_fixes(site.store).fixes
     vital = replace(fix.plan, vital=("kubelet.service: the node",))
-    monkeypatch.setattr("necroscope.remedies.apply.resume.make_plan", lambda *_: vital)
+    monkeypatch.setattr("necroscope.remedies.apply.apply.make_plan", lambda *_: vital)
     with pytest.raises(RefusedError, match=r"kubelet\.service"):
         continue_fix(fix.id, site)
     assert continue_fix(fix.id, site, even_vital=True).state is FixState.APPLIED

@@ -11,8 +11,8 @@ from necroscope.model.fix import FixState, State, StepState
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.apply import executor as carrying_out
 from necroscope.remedies.apply.apply import apply, continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import find_fix, read_fixes
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.sources.host import Host
 from tests.remedies.trees import LIMIT, listing, plan_for

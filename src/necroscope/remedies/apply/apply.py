@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from necroscope.errors import NecroscopeError, RefusedError, StoreError
 from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import Plan, Step
-from necroscope.remedies.actions.make_link import MAKE_LINK
-from necroscope.remedies.actions.remove_links import REMOVE_LINKS
-from necroscope.remedies.actions.write_file import WRITE_FILE
+from necroscope.remedies.actions.stop_unit import STOP_UNIT
+from necroscope.remedies.actions.systemd import read_units
+from necroscope.remedies.actions.vital import vital_reasons
 from necroscope.remedies.apply.audit_log import LogLine, add_to_log
-from necroscope.remedies.apply.begin import CONTINUE, begun_alone, reopened
-from necroscope.remedies.apply.executor import (
-    Site,
-    Transaction,
-    action_of,
-    sentence_of,
-    transaction,
-)
+from necroscope.remedies.apply.executor import Transaction, action_of, sentence_of, transaction
 from necroscope.remedies.apply.fixes import create_fix, plan_checksum
 from necroscope.remedies.apply.journal import Entry, Happening
-from necroscope.remedies.apply.record_check import why_foreign
 from necroscope.remedies.apply.recovery_hints import ways_out
-from necroscope.remedies.apply.resume import refuse_vital, vital_in_the_rest
-from necroscope.remedies.plan.plan_check import refuse_if_changed
+from necroscope.remedies.apply.refusals import (
+    begun_alone,
+    refuse_not_writable,
+    refuse_vital,
+    reopened,
+    why_foreign,
+)
+from necroscope.remedies.apply.site import Site
+from necroscope.remedies.plan.make_plan import make_plan, refuse_if_changed
+from necroscope.remedies.plan.stopping import foresee_stop, vital_effects
 from necroscope.sources.host import Host
 
 ENDED = (FixState.APPLIED, FixState.UNDONE, FixState.UNDONE_IN_PART)
@@ -61,12 +59,12 @@ def continue_fix(id: str, site: Site, *, even_vital: bool = False) -> Fix:
 
     The host may have changed since: what is vital is asked anew, and what an undo needs is recorded anew.
     """
-    with reopened(id, site, CONTINUE) as fix:
+    with reopened(id, site, "--continue") as fix:
         if fix.state is FixState.UNDOING:
             raise RefusedError(f"the undo of {id} ended in the middle", hint=ways_out(fix, site.store))
         if fix.state in ENDED:
             raise RefusedError(f"nothing of {id} is left to do: it is {fix.state.value}")
-        refuse_vital(vital_in_the_rest(fix, site.host), even_vital=even_vital)
+        refuse_vital(_vital_in_the_rest(fix, site.host), even_vital=even_vital)
         refuse_not_writable(fix.plan, site.host)
         with transaction(fix, site) as work:
             work.note(Happening.CONTINUED)
@@ -127,25 +125,27 @@ def _carry_out(work: Transaction, *, again: bool = False) -> Fix:
     return work.fix
 
 
-def refuse_not_writable(plan: Plan, host: Host) -> None:
-    """Not where a folder that has to be changed cannot be: read-only, immutable, or somebody else's."""
-    for name in dict.fromkeys(name for step in plan.steps for name in _names(step)):
-        folder = _nearest(host, name)
-        if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
-            what = f"{name} cannot be changed: {folder} is read-only, or not ours to write"
-            raise RefusedError(what, hint="mount it for writing, or be its owner; nothing was changed")
+def _vital_in_the_rest(fix: Fix, host: Host) -> tuple[str, ...]:
+    """What the node cannot do without, of all that the steps which are not done would stop now."""
+    steps = zip(fix.plan.steps, fix.progress, strict=True)
+    rest = [step for step, progress in steps if progress.state is not StepState.DONE]
+    stops = [step for step in rest if step.action == STOP_UNIT.id]
+    found = [line for step in stops for line in _vital_in_stop(host, step)]
+    return tuple(dict.fromkeys([*found, *(_vital_in_plan(fix, host) if rest else ())]))
 
 
-def _names(step: Step) -> Iterator[str]:
-    if step.action in (WRITE_FILE.id, MAKE_LINK.id):
-        yield step.target
-    elif step.action == REMOVE_LINKS.id:
-        yield from (line.partition(" -> ")[0] for line in step.value.splitlines())
+def _vital_in_stop(host: Host, step: Step) -> Iterator[str]:
+    units = read_units(host)
+    names = tuple(name for name in step.value.split() if name in units and units[name].is_on)
+    if names:
+        effects = foresee_stop(host, names)
+        yield from vital_effects(effects)
+        yield from vital_reasons(host, (*names, *effects.along))
 
 
-def _nearest(host: Host, name: str) -> Path:
-    """The folder of a file, or where that has to be made, the one in which it will be."""
-    folder = name.rpartition("/")[0]
-    while folder and not host.path(folder).is_dir():
-        folder = folder.rpartition("/")[0]
-    return host.path(folder or "/")
+def _vital_in_plan(fix: Fix, host: Host) -> tuple[str, ...]:
+    try:
+        return make_plan(host, fix.plan.treatments, (), ()).vital
+    except NecroscopeError:
+        # Half done, it need not be one that can be planned: what is stopped has been asked for above.
+        return ()

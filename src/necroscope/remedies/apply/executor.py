@@ -8,40 +8,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from necroscope.errors import ChangeError, NecroscopeError, StoreError
-from necroscope.model.fix import Fix, State, StepState
+from necroscope.model.fix import Fix, Progress, State, StepState
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
+from necroscope.remedies.actions.stop_unit import STOP_UNIT
 from necroscope.remedies.apply.audit_log import LogLine, add_to_log
 from necroscope.remedies.apply.fixes_folder import opened_fixes
-from necroscope.remedies.apply.history import with_entry
-from necroscope.remedies.apply.journal import Entry, Happening, Journal, opened_journal
-from necroscope.remedies.apply.machine_lock import forget_begun, note_begun
-from necroscope.remedies.apply.record_check import why_foreign
+from necroscope.remedies.apply.journal import Entry, Happening, Journal, opened_journal, with_entry
+from necroscope.remedies.apply.lock import forget_begun, note_begun
 from necroscope.remedies.apply.recovery_hints import ways_out
-from necroscope.remedies.apply.refusals import LEFT
-from necroscope.remedies.apply.resume import state_to_go_on_from
-from necroscope.remedies.apply.who import Who, who_am_i
+from necroscope.remedies.apply.refusals import LEFT, why_foreign
+from necroscope.remedies.apply.site import Site
 from necroscope.sources.host import Host
 
 SETTLE_SECONDS = 5.0  # of what an action does not itself wait for
 PAUSE_SECONDS = 0.1
-
-Say = Callable[[str], None]  # for whoever watches
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The machine that is changed, the store that keeps the record, and who does it."""
-
-    host: Host
-    store: Path
-    say: Say = lambda _: None
-    who: Who = field(default_factory=who_am_i)
 
 
 class StepFailedError(ChangeError):
@@ -72,7 +56,7 @@ class Transaction:
         """Put on record what a step will change that has not been recorded: time has passed since."""
         step, progress = self.fix.plan.steps[number - 1], self.fix.progress[number - 1]
         with self._failing(number, Happening.STEP_FAILED, "failed"):
-            before = state_to_go_on_from(self._site.host, step, progress)
+            before = _state_to_go_on_from(self._site.host, step, progress)
             if why := why_foreign(self.fix.plan.treatments, [step], [before], self._site.host):
                 raise ChangeError(f"an undo would not restore what is there now: {why}")
         if before != progress.before:
@@ -80,7 +64,7 @@ class Transaction:
 
     def do(self, number: int) -> None:
         """Carry out a step, counted from 1."""
-        step = self._told(number)
+        step = self._announce(number)
         self.note(Happening.STEP_BEGUN, number)
         with self._failing(number, Happening.STEP_FAILED, "failed"):
             outcome = _done(action_of(step), self._site.host, step)
@@ -95,7 +79,7 @@ class Transaction:
 
     def take_back(self, number: int, *, force: bool = False) -> str:
         """Take back a step; with `force` also where somebody has changed it since. Why it could not be."""
-        step = self._told(number, "take back ")
+        step = self._announce(number, "take back ")
         action, host, progress = action_of(step), self._site.host, self.fix.progress[number - 1]
         self.note(Happening.STEP_UNDOING, number)
         try:
@@ -108,7 +92,7 @@ class Transaction:
         self.note(Happening.STEP_UNDONE, number)
         return ""
 
-    def _told(self, number: int, verb: str = "") -> Step:
+    def _announce(self, number: int, verb: str = "") -> Step:
         step = self.fix.plan.steps[number - 1]
         self._site.say(f"step {number} of {len(self.fix.plan.steps)}: {verb}{step.action} {step.target}")
         return step
@@ -187,6 +171,19 @@ def _settled(amiss: Callable[[], str]) -> str:
     while (why := amiss()) and time.monotonic() < deadline:
         time.sleep(PAUSE_SECONDS)
     return why
+
+
+def _state_to_go_on_from(host: Host, step: Step, progress: Progress) -> State:
+    """Return what an undo of the step has to restore.
+
+    Of a step that has not begun, all as it is now. Of one that has, what is there now may be its own doing,
+    and what was recorded counts; but of the units that a stop takes along, some may have come since.
+    """
+    if step.action == STOP_UNIT.id:
+        return {**STOP_UNIT.look(host, step), **progress.before}
+    if progress.state is StepState.WAITING:
+        return action_of(step).look(host, step)
+    return progress.before
 
 
 def _log_line(fix: Fix, entry: Entry) -> LogLine:

@@ -17,8 +17,14 @@ from necroscope.model.fix import Fix
 from necroscope.model.plan import Plan
 from necroscope.model.timestamp import compact_utc
 from necroscope.remedies.apply.fixes_folder import RecordFolder, fixes_folder, opened_fixes
-from necroscope.remedies.apply.history import fix_from
-from necroscope.remedies.apply.journal import JOURNAL, Entry, Happening, entry_line, read_entries
+from necroscope.remedies.apply.journal import (
+    JOURNAL,
+    Entry,
+    Happening,
+    entry_line,
+    fix_from,
+    read_entries,
+)
 from necroscope.remedies.plan.plan_document import LARGEST_FILE_BYTES, parse_plan, plan_text
 
 PLAN = "plan.json"

@@ -1,6 +1,6 @@
 """A plan as a document: what `fix --json` prints, what people review, and what `fix --plan FILE` reads.
 
-Nothing in a file is believed: before a plan is carried out, it is made again on the host (plan_check.py).
+Nothing in a file is believed: before a plan is carried out, it is made again on the host (make_plan.py).
 Reading is strict all the same, so that a slip in a file that was edited is named and not passed over.
 """
 

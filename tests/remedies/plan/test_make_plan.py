@@ -8,8 +8,7 @@ import pytest
 from necroscope.errors import HostChangedError, PlanError
 from necroscope.model.plan import Assumption, Goal, Plan, Treatment
 from necroscope.remedies.plan.goals import OWN, why_not_goal
-from necroscope.remedies.plan.make_plan import make_plan
-from necroscope.remedies.plan.plan_check import is_of_host, refuse_if_changed
+from necroscope.remedies.plan.make_plan import is_of_host, make_plan, refuse_if_changed
 from necroscope.remedies.plan.plan_document import parse_plan, plan_text
 from necroscope.sources.host import Host
 from tests.remedies.on_record import plan_of
