@@ -46,7 +46,8 @@ def apply_plan(
 
     prepare = measure if arguments.baseline and host.is_live else None
     with _undisturbed():
-        fix = apply(plan, site, even_vital=arguments.even_vital, prepare=prepare)
+        is_new = arguments.plan is None
+        fix = apply(plan, site, is_new=is_new, even_vital=arguments.even_vital, prepare=prepare)
     return _answer(fix, FixState.APPLIED, arguments, not_checked)
 
 

@@ -21,6 +21,7 @@ from necroscope.errors import (
     UsageError,
 )
 from necroscope.model.fix import Fix, FixState, StepState
+from necroscope.model.plan import Plan
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.apply import executor as carrying_out
@@ -31,6 +32,7 @@ from necroscope.remedies.apply.fixes_folder import fixes_folder
 from necroscope.remedies.apply.lock import held, holder_of
 from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 from tests.remedies.trees import NEW_TEXT, listing, plan_for
 
@@ -134,6 +136,30 @@ def test_what_is_vital_needs_a_word_and_the_file_is_not_asked(site: Site) -> Non
 def test_nothing_to_do_is_refused(site: Site) -> None:
     with pytest.raises(RefusedError, match="nothing to do"):
         apply(plan_for(site.host.root, "nothing"), site)
+
+
+@pytest.mark.parametrize(
+    ("is_new", "expected"), [(True, ["measured", "made"]), (False, ["made", "measured", "made"])]
+)
+def test_a_plan_is_made_again_after_the_measurement_and_an_old_one_before_it_too(
+    site: Site, monkeypatch: pytest.MonkeyPatch, is_new: bool, expected: list[str]
+) -> None:
+    plan, happened = plan_for(site.host.root), []
+
+    def make(*arguments: Any) -> Plan:
+        happened.append("made")
+        return make_plan(*arguments)
+
+    monkeypatch.setattr("necroscope.remedies.plan.make_plan.make_plan", make)
+    fix = apply(plan, site, is_new=is_new, prepare=lambda: happened.append("measured"))
+    assert fix.state is FixState.APPLIED and happened == expected
+
+
+def test_an_old_plan_is_refused_before_the_measurement(site: Site) -> None:
+    plan = plan_for(site.host.root)
+    (site.host.root / "etc/other").write_text("somebody else's\n")
+    with pytest.raises(HostChangedError):
+        apply(plan, site, prepare=lambda: pytest.fail("measured"))
 
 
 def test_a_plan_that_grew_old_while_it_was_measured_is_refused(site: Site) -> None:

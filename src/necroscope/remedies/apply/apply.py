@@ -32,18 +32,29 @@ ENDED = (FixState.APPLIED, FixState.UNDONE, FixState.UNDONE_IN_PART)
 
 
 def apply(
-    plan: Plan, site: Site, *, even_vital: bool = False, prepare: Callable[[], None] | None = None
+    plan: Plan,
+    site: Site,
+    *,
+    is_new: bool = False,
+    even_vital: bool = False,
+    prepare: Callable[[], None] | None = None,
 ) -> Fix:
-    """Carry out a plan, and return its record, which is not APPLIED where Ctrl-C ended it in the middle.
+    """Carry out a plan, and return its record, which is not APPLIED if Ctrl-C ended it in the middle.
 
-    `prepare` runs when all is known to be well, while others are kept out: it measures, and may take its
-    time. Raises RefusedError and StoreError with nothing changed, ChangeError where a step failed.
+    Every plan is made again and compared right before its first step. `prepare` runs before that, when
+    nothing is known to be wrong and others are kept out: it measures, and may take its time. A plan that
+    `is_new`, made on this host a moment ago, is not made again before it, too.
+
+    Raises RefusedError and StoreError with nothing changed, ChangeError if a step failed.
     """
     with begun_alone(site, tuple(map(str, plan.treatments))):
-        checked = _refuse_now(plan, site.host, even_vital=even_vital)
         if prepare:
+            known = plan if is_new else refuse_if_changed(plan, site.host)
+            _refuse(known, site.host, even_vital=even_vital)
             prepare()
-            checked = _refuse_now(plan, site.host, even_vital=even_vital)
+        # What a file says about vital units does not count: it may be old.
+        checked = refuse_if_changed(plan, site.host)
+        _refuse(checked, site.host, even_vital=even_vital)
         with transaction(_begin(checked, site), site) as work:
             return _carry_out(work)
 
@@ -71,15 +82,13 @@ def continue_fix(id: str, site: Site, *, even_vital: bool = False) -> Fix:
             return _carry_out(work, again=True)
 
 
-def _refuse_now(plan: Plan, host: Host, *, even_vital: bool) -> Plan:
-    """The plan as it is made now. What the file says about vital units is not asked: it may be old."""
-    now = refuse_if_changed(plan, host)
-    if not now.steps:
-        what = "there is nothing that we may do" if now.by_hand else "there is nothing to do"
-        raise RefusedError(what, hint="the plan says what is left to people" if now.by_hand else "")
-    refuse_vital(now.vital, even_vital=even_vital)
-    refuse_not_writable(now, host)
-    return now
+def _refuse(plan: Plan, host: Host, *, even_vital: bool) -> None:
+    """Refuse a plan, as it is made now, that has nothing to do or must not be carried out."""
+    if not plan.steps:
+        what = "there is nothing that we may do" if plan.by_hand else "there is nothing to do"
+        raise RefusedError(what, hint="the plan says what is left to people" if plan.by_hand else "")
+    refuse_vital(plan.vital, even_vital=even_vital)
+    refuse_not_writable(plan, host)
 
 
 def _begin(plan: Plan, site: Site) -> Fix:
