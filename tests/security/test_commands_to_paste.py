@@ -29,7 +29,7 @@ from necroscope.inventory.judge import judge
 from necroscope.inventory.policy import Policy
 from necroscope.model.plan import ByHand, Step, Treatment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess
-from necroscope.remedies.plan.by_hand import advise
+from necroscope.remedies.plan.holder_advice import advise
 from necroscope.remedies.plan.purge_zombies import _tell
 from necroscope.remedies.plan.steps import (
     file_step,
@@ -49,7 +49,7 @@ from tests.diagnosis.test_diagnose import MOMENTS, incident
 from tests.inventories import FAILED, inventory, unit
 from tests.inventory.test_judge import TODAY
 from tests.remedies.on_record import plan_of
-from tests.remedies.plan.test_by_hand import ZOMBIES, holder, holding
+from tests.remedies.plan.test_holder_advice import ZOMBIES, holder, holding
 from tests.security.hostile_names import NAMES, check_command, commands_in, renamed, strings
 from tests.server.questions.test_diagnosis import EMPTY
 

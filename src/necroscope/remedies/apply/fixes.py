@@ -7,7 +7,6 @@ has no name has changed nothing.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -139,14 +138,10 @@ def _remove_unnamed(fixes: RecordFolder) -> None:
 
 
 def _free_name(fixes: RecordFolder, plan: Plan, begun_ns: int) -> str:
-    for name in _names(plan, begun_ns):
+    remedy = plan.treatments[0].remedy if plan.treatments else "nothing"
+    start = f"{compact_utc(begun_ns)}-{remedy}"
+    for number in range(1, MOST_OF_ONE_SECOND):
+        name = f"{start}-{number}" if number > 1 else start
         if not fixes.has(name):
             return name
     raise StoreError(f"{fixes.path}: too many fixes of one second")
-
-
-def _names(plan: Plan, begun_ns: int) -> Iterator[str]:
-    """The ids that a fix which begins then may have, the best first."""
-    remedy = plan.treatments[0].remedy if plan.treatments else "nothing"
-    start = f"{compact_utc(begun_ns)}-{remedy}"
-    return (f"{start}-{number}" if number > 1 else start for number in range(1, MOST_OF_ONE_SECOND))

@@ -9,11 +9,9 @@ from necroscope.model import remedy_ids as ids
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.write_file import WRITE_FILE
-from necroscope.remedies.plan.assumptions import file_assumptions
-from necroscope.remedies.plan.drop_ins import drop_in_path, is_drop_in, why_not_settings
 from necroscope.remedies.plan.remedy import Part, Remedy
-from necroscope.remedies.plan.steps import file_step
-from necroscope.remedies.plan.subject import SubjectUnit, find_unit
+from necroscope.remedies.plan.steps import drop_in_path, file_step, is_drop_in, why_not_settings
+from necroscope.remedies.plan.subject import SubjectUnit, file_assumptions, find_unit
 from necroscope.sources.host import Host
 
 STEM = "necroscope-clean"

@@ -5,42 +5,44 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from necroscope.findings.agents import recognise
 from necroscope.model import remedy_ids as ids
 from necroscope.model.fix import State
-from necroscope.model.plan import Step
+from necroscope.model.plan import ByHand, Step
+from necroscope.model.shell_command import shell_comment
 from necroscope.remedies.actions.make_link import MAKE_LINK
 from necroscope.remedies.actions.remove_links import REMOVE_LINKS, links_of
 from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_UNDONE
 from necroscope.remedies.actions.stop_unit import STOP_UNIT
 from necroscope.remedies.actions.vital import vital_reasons
 from necroscope.remedies.actions.write_file import WRITE_FILE
-from necroscope.remedies.plan.assumptions import unit_assumptions
-from necroscope.remedies.plan.drop_ins import texts_of, why_not_settings, why_not_text
-from necroscope.remedies.plan.enabling_links import find_links, names_by_links
-from necroscope.remedies.plan.needing import who_need
-from necroscope.remedies.plan.package_removal import advise_removal
 from necroscope.remedies.plan.remedy import Part, Remedy
-from necroscope.remedies.plan.starters import find_starters, find_triggers
+from necroscope.remedies.plan.starters import find_links, find_starters, names_by_links, who_need
 from necroscope.remedies.plan.steps import (
     file_step,
     mask_step,
     start_when_undone_step,
     stop_step,
+    texts_of,
     unlink_step,
+    why_not_settings,
+    why_not_text,
 )
 from necroscope.remedies.plan.stopping import foresee_stop, stop_warnings, vital_effects
-from necroscope.remedies.plan.subject import SubjectUnit, find_unit
+from necroscope.remedies.plan.subject import SubjectUnit, find_triggers, find_unit, unit_assumptions
 from necroscope.sources.host import Host
+from necroscope.sources.packaging.packages import find_owners
 from necroscope.sources.systemd.stop_effects import StopEffects
 from necroscope.sources.systemd.unit_activity import read_outdated
+from necroscope.sources.systemd.unit_files import UnitFile
 from necroscope.sources.systemd.unit_names import parse_unit_name
 from necroscope.sources.systemd.unit_settings import words_of
 from necroscope.sources.systemd.unit_tree import PERSISTENT, PRESETS, SEARCH_PATH
 
 OFF = "zz-necroscope-off.conf"
-# The root folder is always there, so this never holds.
 PRESET_PREFIXES = ("", "00-")
 ANY_CONDITION = re.compile(r".*")
+# The root folder is always there, so this never holds.
 OFF_TEXT = "# The unit is switched off: this condition never holds.\n[Unit]\nConditionPathExists=!/\n"
 
 
@@ -60,15 +62,14 @@ def plan_disable_unit(host: Host, subject: str) -> Part:
     """
     unit = find_unit(host, subject)
     links = {} if unit.state in ("generated", "transient") else find_links(host, unit)
-    starters = _starters(host, unit, tuple(links))
     triggers = _running_triggers(unit)
     stopped = (*triggers, unit.name) if unit.is_on or triggers else ()
     effects = foresee_stop(host, stopped) if stopped else StopEffects()
-    steps = _steps(host, unit, links, starters, effects)
+    steps = _steps(host, unit, links, triggers, effects)
     vital = (unit.name, *stopped, *effects.along, *who_need(host, unit, links)) if steps else ()
     return Part(
         steps=steps,
-        by_hand=advise_removal(host, unit),
+        by_hand=_advise_removal(host, unit),
         assumptions=tuple(unit_assumptions(host, unit, links)),
         warnings=(*stop_warnings(unit.name, effects), *_warnings(unit, steps), *_loaded_along(host, steps)),
         vital=(*vital_effects(effects), *vital_reasons(host, vital)),
@@ -81,25 +82,25 @@ def _steps(
     host: Host,
     unit: SubjectUnit,
     links: dict[str, str],
-    starters: tuple[str, ...],
+    triggers: tuple[str, ...],
     effects: StopEffects,
 ) -> tuple[Step, ...]:
     steps = []
-    triggers = _running_triggers(unit)
     is_fixed = unit.state in ("masked", "transient")
     upholders = () if is_fixed else effects.upheld.get(unit.name, ())
     if upholders:
-        steps += [start_when_undone_step(unit.name, upholders), _off_step(host, unit, _upheld(upholders))]
+        start = f"{', '.join(upholders)} would start it right after the stop (Upholds=)"
+        why = f"{start}, and a mask would take its ExecStop= away"
+        steps += [start_when_undone_step(unit.name, upholders), _off_step(host, unit, why)]
     if unit.is_on or triggers:
         steps.append(stop_step(host, unit.name, triggers, effects))
     if is_fixed:
         return tuple(steps)
     if links:
         steps.append(unlink_step(host, unit.name, links, _is_all_of_disable(unit, links)))
-    if starters and not upholders and _lies_above_masks(unit, links):
-        steps.append(_off_step(host, unit, _because(starters) + _no_place_for_mask(unit)))
-    elif starters and not upholders:
-        steps.append(mask_step(host, unit.name, _because(starters), _mask_risk(unit)))
+    if not upholders and (starters := _starters(host, unit, tuple(links))):
+        why = f"something could start it again: {'; '.join(starters)}"
+        steps.append(_lasting_step(host, unit, links, why))
     if not host.is_live and (preset := _preset_step(host, unit)):
         steps.append(preset)
     return tuple(steps)
@@ -137,31 +138,21 @@ def _is_all_of_disable(unit: SubjectUnit, links: dict[str, str]) -> bool:
     return "Install.Also" not in settings and all(path.startswith(f"{PERSISTENT}/") for path in links)
 
 
-def _lies_above_masks(unit: SubjectUnit, links: dict[str, str]) -> bool:
-    """Whether its own file counts before a mask in /etc, or lies where the mask would be."""
-    folder, _, base = unit.file.path.rpartition("/") if unit.file else ("", "", "")
-    if base != unit.name or f"{PERSISTENT}/{unit.name}" in links:
+def _lies_above_masks(file: UnitFile, name: str, links: dict[str, str]) -> bool:
+    """Whether a unit's own file counts before a mask in /etc, or lies where the mask would be."""
+    folder, _, base = file.path.rpartition("/")
+    if base != name or f"{PERSISTENT}/{name}" in links:
         return False
     return folder in SEARCH_PATH[: SEARCH_PATH.index(PERSISTENT) + 1]
 
 
-def _because(starters: tuple[str, ...]) -> str:
-    return f"something could start it again: {'; '.join(starters)}"
-
-
-def _mask_risk(unit: SubjectUnit) -> str:
+def _lasting_step(host: Host, unit: SubjectUnit, links: dict[str, str], why: str) -> Step:
+    """Keep it from being started: by a mask, or by a condition if its own file would count before that."""
+    if unit.file and _lies_above_masks(unit.file, unit.name, links):
+        place = f"Its own file {unit.file.path} lies where a mask would have to be, or counts before it"
+        return _off_step(host, unit, f"{why}. {place}")
     needing = ", ".join(unit.file.needed_by) if unit.file else ""
-    return f"{needing} cannot start without it" if needing else ""
-
-
-def _no_place_for_mask(unit: SubjectUnit) -> str:
-    place = unit.file.path if unit.file else ""
-    return f". Its own file {place} lies where a mask would have to be, or counts before it"
-
-
-def _upheld(upholders: tuple[str, ...]) -> str:
-    names = ", ".join(upholders)
-    return f"{names} would start it right after the stop (Upholds=), and a mask would take its ExecStop= away"
+    return mask_step(host, unit.name, why, f"{needing} cannot start without it" if needing else "")
 
 
 def _off_step(host: Host, unit: SubjectUnit, because: str) -> Step:
@@ -219,6 +210,30 @@ def _seen(unit: SubjectUnit, steps: tuple[Step, ...]) -> str:
     now = f", {running.active_state} ({running.sub_state})" if running else ""
     end = "" if steps else "; nothing could start it, and there is nothing to do"
     return f"{unit.name} is {unit.state}{now}{end}"
+
+
+def _advise_removal(host: Host, unit: SubjectUnit) -> tuple[ByHand, ...]:
+    """Return what the rule of the agent says beside what we do ourselves; nothing if the unit is not known.
+
+    Each line offers a choice, or is a sentence: all are comments, so that nobody pastes one as it stands.
+    """
+    if unit.file is None:
+        return ()
+    package = (find_owners(host, [unit.file.path]).value or {}).get(unit.file.path, "")
+    commands = unit.file.settings.get("Service.ExecStart", ())
+    environment = unit.file.settings.get("Service.EnvironmentFile", ())
+    found = recognise(unit.name, commands, package, environment)
+    if found is None:
+        return ()
+    rule, _ = found
+    left = [line for line in rule.removal_of(unit.name) if not line.startswith("systemctl ")]
+    if not left:
+        return ()
+    return (
+        ByHand(
+            tuple(map(shell_comment, left)), f"{unit.name} is {rule.what}; its package can bring it back", ""
+        ),
+    )
 
 
 def _why_not_written(_host: Host, subject: str, step: Step, before: State) -> str:

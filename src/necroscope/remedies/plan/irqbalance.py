@@ -16,9 +16,8 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, ByHand, Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_DONE, WHEN_UNDONE
-from necroscope.remedies.plan.drop_ins import texts_of
 from necroscope.remedies.plan.remedy import Part
-from necroscope.remedies.plan.steps import NOTHING_NOW, file_step, restart_command
+from necroscope.remedies.plan.steps import NOTHING_NOW, file_step, restart_command, texts_of
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_files import read_unit_files
 from necroscope.sources.units import open_units

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +14,7 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions import force_empty, reclaim
-from necroscope.remedies.actions.bounds import most_below, most_by_page_cache, too_few_to_drop
+from necroscope.remedies.actions.bounds import choose_parents, most_below, most_by_page_cache, too_few_to_drop
 from necroscope.remedies.actions.counting import count_memory_cgroups, memory_hierarchy
 from necroscope.remedies.actions.drop_caches import DROP_CACHES
 from necroscope.remedies.actions.drop_caches import TARGET as DROP_CACHES_FILE
@@ -29,16 +30,15 @@ from necroscope.remedies.actions.holding import (
 )
 from necroscope.remedies.actions.purge_limits import limit, noise_floor
 from necroscope.remedies.actions.reclaim import RECLAIM
-from necroscope.remedies.plan.by_hand import advise, programs_hold
-from necroscope.remedies.plan.chosen_parents import choose_parents
+from necroscope.remedies.plan.holder_advice import advise, programs_hold
 from necroscope.remedies.plan.kubernetes_node import advise_cordon
-from necroscope.remedies.plan.machine_memory import has_swap, slab_holds_zombies, unwritten_bytes
 from necroscope.remedies.plan.remedy import Part, Remedy
-from necroscope.sources.hierarchies import Hierarchy
+from necroscope.sources.hierarchies import Hierarchy, find_hierarchy
 from necroscope.sources.host import Host
 from necroscope.sources.memory_cgroups import HierarchyCount
 
 ROOT = "/"
+MOST_LOOKED_AT = 32  # cgroups below the root
 TELL = {1: force_empty.FILE, 2: reclaim.FILE}
 SYNC_RISK = "sync may take long on a slow or hung disk"
 NO_UNDO = "nothing has to be taken back: what is needed is read again"
@@ -228,6 +228,36 @@ def _left_out(host: Host, zombies: int, holding: Holding, told: Sequence[str]) -
         is_reached = any(is_below(parent.cgroup, cgroup) for cgroup in told if cgroup != ROOT)
         if parent.cgroup != ROOT and not is_reached and (most := most_below(parent, unexplained)):
             yield f"{parent.cgroup} is left alone: its page cache holds at most {most:,} zombies"
+
+
+def unwritten_bytes(host: Host) -> int | None:
+    """Dirty pages, and those being written; None where it cannot be read."""
+    sizes = dict(re.findall(r"^(\w+): +(\d+) kB$", host.read("/proc/meminfo").value or "", re.MULTILINE))
+    if not {"Dirty", "Writeback"} <= sizes.keys():
+        return None
+    return (int(sizes["Dirty"]) + int(sizes["Writeback"])) * 1024
+
+
+def has_swap(host: Host) -> bool:
+    """Whether memory of processes can be put anywhere."""
+    return len((host.read("/proc/swaps").value or "").splitlines()) > 1
+
+
+def slab_holds_zombies(host: Host) -> bool:
+    """Whether slab of a removed cgroup keeps it: before Linux 5.9, which hands it to the parent.
+
+    Told by what came or went with that: v1 lists a cgroup's slab caches no more (memory.kmem.slabinfo is
+    empty, later gone), v2 counts per-CPU memory in memory.stat.
+    """
+    hierarchy = find_hierarchy(host, "memory").value
+    if not hierarchy:
+        return False
+    folders = [f"{hierarchy.mount}/{name}" for name in host.names(hierarchy.mount).value or ()]
+    if hierarchy.version == 1:
+        lists = (f"{folder}/memory.kmem.slabinfo" for folder in folders[:MOST_LOOKED_AT])
+        return any(host.read(name).value for name in lists)
+    stats = (text for folder in folders if (text := host.read(f"{folder}/memory.stat").value))
+    return not re.search(r"^percpu ", next(stats, "percpu "), re.MULTILINE)
 
 
 def _why_not_told(_host: Host, subject: str, step: Step, _before: State) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess, ZombieHolder
 from necroscope.remedies.actions.holding import Holding, held_by
-from necroscope.remedies.plan.by_hand import MOST_COMMANDS, advise, programs_hold
+from necroscope.remedies.plan.holder_advice import MOST_COMMANDS, advise, programs_hold
 from necroscope.sources.host import Host
 from necroscope.sources.shared_segments import SharedSegment
 from necroscope.sources.zombie_holders import ZombieHolders

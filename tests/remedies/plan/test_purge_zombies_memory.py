@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from necroscope.remedies.plan.machine_memory import has_swap, slab_holds_zombies, unwritten_bytes
+from necroscope.remedies.plan.purge_zombies import has_swap, slab_holds_zombies, unwritten_bytes
 from necroscope.sources.host import Host
 from tests.sources.test_zombie_pins import V1, V2, build
 

@@ -15,13 +15,16 @@ from necroscope.model.shell_command import shell_command, shell_comment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess, ZombieHolder
 from necroscope.remedies.actions.holding import HolderGroup, Holding, grouped, is_below
 from necroscope.remedies.actions.purge_limits import limit, noise_floor
-from necroscope.remedies.plan.may_end import may_end
+from necroscope.remedies.actions.vital import vital_reason, vital_reasons
 from necroscope.sources.host import Host
 from necroscope.sources.page_owners import PAGE_BYTES
 
 MOST_COMMANDS = 20
 DROP = "sync; echo 1 >/proc/sys/vm/drop_caches"
-OF_SYSTEMD = ("/run/systemd/", "/run/udev/", "/run/log/journal/")  # what is there belongs to what runs
+# What is there belongs to what runs.
+FOLDERS_OF_SYSTEMD = ("/run/systemd/", "/run/udev/", "/run/log/journal/")
+# How the names of its programs begin, also of those of a user or a container.
+PROGRAMS_OF_SYSTEMD = ("systemd", "(sd-")
 ENDS_NOBODY = (
     "nobody is to be ended for it, since many use it or the node needs who does: wait for their restart"
 )
@@ -76,7 +79,7 @@ def _with_small_ones_together(groups: Iterable[HolderGroup], least: float) -> It
 
 
 def _is_of_systemd(group: HolderGroup) -> bool:
-    return any(holder.name.startswith(OF_SYSTEMD) for holder in group.holders)
+    return any(holder.name.startswith(FOLDERS_OF_SYSTEMD) for holder in group.holders)
 
 
 def _advice(host: Host, group: HolderGroup) -> ByHand:
@@ -87,9 +90,18 @@ def _advice(host: Host, group: HolderGroup) -> ByHand:
     is_known = not any(holder.has_more_users for holder in group.holders)
     if not group.is_sure or _is_of_systemd(group):
         return ByHand(tuple(_looks(group)), f"{why}; look at it before anything is done", "")
-    if not is_known or not all(may_end(host, process) for process in processes):
+    if not is_known or not all(_is_killable(host, process) for process in processes):
         return ByHand(tuple(_looks(group)), f"{why}; {ENDS_NOBODY}", "")
     return ByHand(_commands(group, processes), why, COSTS[group.kind])
+
+
+def _is_killable(host: Host, process: HoldingProcess) -> bool:
+    """Return whether the node can do without it: neither process 1 nor systemd's own, and not vital."""
+    if process.pid == 1 or process.comm.startswith(PROGRAMS_OF_SYSTEMD):
+        return False
+    if vital_reason((process.unit,), (process.comm,) if process.comm else ()):
+        return False
+    return not process.unit or not vital_reasons(host, (process.unit,))
 
 
 def _looks(group: HolderGroup) -> Iterator[str]:
