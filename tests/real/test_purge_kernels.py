@@ -52,7 +52,7 @@ host = Host()
 before = count_zombies(host)
 part = plan_purge_zombies(host, "")
 again = plan_purge_zombies(host, part.subject)
-done = [(s.action, s.target, s.value, ALL_ACTIONS[s.action].do(host, s), ALL_ACTIONS[s.action].amiss(host, s))
+done = [(s.action, s.target, s.value, ALL_ACTIONS[s.action].do(host, s), ALL_ACTIONS[s.action].check(host, s))
         for s in part.steps]
 print(json.dumps({{
     "before": before, "after": count_zombies(host), "steps": done,

@@ -31,7 +31,7 @@ def purge(host: Host, subject: str) -> dict[str, Any]:
             "target": step.target,
             "value": step.value,
             "did": ALL_ACTIONS[step.action].do(host, step),
-            "amiss": ALL_ACTIONS[step.action].amiss(host, step),
+            "amiss": ALL_ACTIONS[step.action].check(host, step),
         }
         for step in part.steps
     ]

@@ -242,9 +242,9 @@ def test_an_effect_that_takes_a_moment_is_waited_for(site: Site, monkeypatch: py
 
     def late(host: Host, step: Any) -> str:
         asked.append(step.target)
-        return "not yet" if len(asked) < 3 else real.amiss(host, step)
+        return "not yet" if len(asked) < 3 else real.check(host, step)
 
-    real = replace_action(monkeypatch, "put-link", amiss=late)
+    real = replace_action(monkeypatch, "put-link", check=late)
     monkeypatch.setattr(carrying_out, "SETTLE_SECONDS", 30.0)
     assert apply(plan_for(site.host.root), site).state is FixState.APPLIED
 
@@ -264,7 +264,7 @@ def test_whatever_an_action_raises_is_recorded(
 
 
 @pytest.mark.parametrize("way", [continue_fix, undo])
-@pytest.mark.parametrize("part", ["do", "amiss"], ids=["in the step", "in its check"])
+@pytest.mark.parametrize("part", ["do", "check"], ids=["in the step", "in its check"])
 def test_ctrl_c_in_a_step_leaves_it_in_the_middle(
     site: Site, monkeypatch: pytest.MonkeyPatch, part: str, way: Callable[..., Fix]
 ) -> None:
@@ -288,9 +288,9 @@ def test_ctrl_c_in_the_last_look_leaves_the_steps_done(site: Site, monkeypatch: 
     def interrupt_then(host: Host, step: Any) -> str:
         if (site.host.root / "etc/new.conf").exists():
             raise KeyboardInterrupt
-        return real.amiss(host, step)
+        return real.check(host, step)
 
-    real = replace_action(monkeypatch, "drop-link", amiss=interrupt_then)
+    real = replace_action(monkeypatch, "drop-link", check=interrupt_then)
     fix = apply(plan_for(site.host.root), site)
     assert fix.state is FixState.UNFINISHED and fix == find_fix(site.store, fix.id)
     assert {progress.state for progress in fix.progress} == {StepState.DONE}

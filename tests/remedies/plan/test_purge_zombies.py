@@ -16,8 +16,8 @@ from necroscope.errors import CannotLookError, UsageError
 from necroscope.model.plan import Treatment
 from necroscope.model.remedy_ids import PURGE_ZOMBIES
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
+from necroscope.remedies.actions.counting import limit
 from necroscope.remedies.actions.holding import Holding
-from necroscope.remedies.actions.purge_limits import limit
 from necroscope.remedies.plan import purge_zombies
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.remedies.plan.purge_zombies import plan_purge_zombies

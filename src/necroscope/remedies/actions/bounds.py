@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from necroscope.remedies.actions.counting import limit, noise_floor
 from necroscope.remedies.actions.holding import Holding, is_below, read_holding
-from necroscope.remedies.actions.purge_limits import limit, noise_floor
 from necroscope.sources.host import Host
 from necroscope.sources.page_owners import PAGE_BYTES
 from necroscope.sources.zombie_holders import memory_kind

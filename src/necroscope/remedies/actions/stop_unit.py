@@ -15,9 +15,9 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.action import Action
+from necroscope.remedies.actions.record_rules import why_not_live, why_not_unit
 from necroscope.remedies.actions.systemd import ask, order, read_units, start_units, wait_until
 from necroscope.remedies.actions.vital import vital_reasons
-from necroscope.remedies.actions.what_may_be import why_not_live, why_not_unit
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import find_stop_effects
 from necroscope.sources.systemd.unit_activity import (
@@ -71,7 +71,7 @@ def _look(host: Host, step: Step) -> State:
 def _do(host: Host, step: Step) -> str:
     names = step.value.split()
     _stop_now(host, names)
-    return _amiss(host, step) or f"{' '.join(names)} stopped"
+    return _check(host, step) or f"{' '.join(names)} stopped"
 
 
 def _stop_now(host: Host, names: Sequence[str]) -> None:
@@ -109,14 +109,14 @@ def _stop(bus: SystemdBus, names: Sequence[str]) -> float:
     return float(min(MARGIN_SECONDS + PHASES * sum(limits) / 1e6, LONGEST_SECONDS))
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     units = read_units(host)
     on = [units[name] for name in step.value.split() if name in units and units[name].is_on]
     told = [f"{unit.name} ({unit.active_state}, {unit.sub_state})" for unit in on]
     return f"stopped, and on again: {', '.join(told)}" if told else ""
 
 
-def _take_back(host: Host, step: Step, before: State) -> None:
+def _undo(host: Host, step: Step, before: State) -> None:
     # A socket cannot be started once its service runs; those that were stopped along need the unit.
     names = (*step.value.split(), *before)
     on = tuple(dict.fromkeys(name for name in names if before.get(name) == ON))
@@ -130,7 +130,7 @@ def _take_back(host: Host, step: Step, before: State) -> None:
     _stop_now(host, [name for name in surplus if before.get(name, STARTED) == STARTED])
 
 
-def _not_back(host: Host, step: Step, before: State) -> str:
+def _check_undone(host: Host, step: Step, before: State) -> str:
     units = read_units(host)
     missing = [
         name
@@ -174,7 +174,7 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
     return f"an undo would stop {vital[0]}" if vital else ""
 
 
-STOP_UNIT = Action("stop-unit", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+STOP_UNIT = Action("stop-unit", _look, _do, _check, _undo, _check_undone, _why_not_ours)
 
 
 def find_pulled_in(bus: SystemdBus, names: Collection[str], running: Collection[str]) -> set[str]:

@@ -67,17 +67,17 @@ class Transaction:
         step = self._announce(number)
         self.note(Happening.STEP_BEGUN, number)
         with self._failing(number, Happening.STEP_FAILED, "failed"):
-            outcome = _done(action_of(step), self._site.host, step)
+            outcome = _do(action_of(step), self._site.host, step)
         self.note(Happening.STEP_DONE, number, outcome)
 
     def check(self, number: int) -> None:
         """Fail where a step that was done has lost its effect meanwhile."""
         step = self.fix.plan.steps[number - 1]
         with self._failing(number, Happening.STEP_FAILED, "did not last"):
-            if why := _settled(lambda: action_of(step).amiss(self._site.host, step)):
+            if why := _still_wrong(lambda: action_of(step).check(self._site.host, step)):
                 raise ChangeError(why)
 
-    def take_back(self, number: int, *, force: bool = False) -> str:
+    def undo(self, number: int, *, force: bool = False) -> str:
         """Take back a step; with `force` also where somebody has changed it since. Why it could not be."""
         step = self._announce(number, "take back ")
         action, host, progress = action_of(step), self._site.host, self.fix.progress[number - 1]
@@ -86,7 +86,7 @@ class Transaction:
             with self._failing(number, Happening.STEP_NOT_UNDONE, "could not be taken back"):
                 if force and progress.state in (StepState.DONE, StepState.UNDOING):
                     _overwrite_if_changed(action, host, step, progress.before)
-                _taken_back(action, host, step, progress.before)
+                _undo(action, host, step, progress.before)
         except StepFailedError as error:
             return error.what
         self.note(Happening.STEP_UNDONE, number)
@@ -146,29 +146,29 @@ def sentence_of(error: Exception) -> str:
     return f"internal error: {type(error).__name__}: {error}"
 
 
-def _done(action: Action, host: Host, step: Step) -> str:
+def _do(action: Action, host: Host, step: Step) -> str:
     outcome = action.do(host, step)
-    if why := _settled(lambda: action.amiss(host, step)):
+    if why := _still_wrong(lambda: action.check(host, step)):
         raise ChangeError(why)
     return outcome
 
 
 def _overwrite_if_changed(action: Action, host: Host, step: Step, before: State) -> None:
     """Overwrite what somebody changed since: an action takes back its own change only."""
-    if action.amiss(host, step) and action.not_back(host, step, before):
+    if action.check(host, step) and action.check_undone(host, step, before):
         action.do(host, step)
 
 
-def _taken_back(action: Action, host: Host, step: Step, before: State) -> None:
-    action.take_back(host, step, before)
-    if why := _settled(lambda: action.not_back(host, step, before)):
+def _undo(action: Action, host: Host, step: Step, before: State) -> None:
+    action.undo(host, step, before)
+    if why := _still_wrong(lambda: action.check_undone(host, step, before)):
         raise ChangeError(why)
 
 
-def _settled(amiss: Callable[[], str]) -> str:
-    """What is still amiss after a bounded time."""
+def _still_wrong(check: Callable[[], str]) -> str:
+    """Return what a check still finds after a bounded time."""
     deadline = time.monotonic() + SETTLE_SECONDS
-    while (why := amiss()) and time.monotonic() < deadline:
+    while (why := check()) and time.monotonic() < deadline:
         time.sleep(PAUSE_SECONDS)
     return why
 

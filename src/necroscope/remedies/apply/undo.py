@@ -39,17 +39,17 @@ def undo(id: str, site: Site, *, force: bool = False) -> Fix:
         with transaction(fix, site) as work:
             work.note(Happening.UNDO_BEGUN)
             try:
-                _take_back(work, site, force=force)
+                _undo_steps(work, site, force=force)
             except KeyboardInterrupt:
                 work.note(Happening.INTERRUPTED)  # an undo in the middle
             return work.fix
 
 
-def _take_back(work: Transaction, site: Site, *, force: bool) -> None:
+def _undo_steps(work: Transaction, site: Site, *, force: bool) -> None:
     failures = []
     for number in range(len(work.fix.progress), 0, -1):
         if work.fix.progress[number - 1].state not in UNTOUCHED:
-            failures.append(work.take_back(number, force=force))
+            failures.append(work.undo(number, force=force))
     failures = [*filter(None, failures)]
     if failures and not force:
         raise ChangeError("; ".join(failures), hint=ways_out(work.fix, site.store))
@@ -99,7 +99,7 @@ def _later_changes(fix: Fix, host: Host) -> Iterator[str]:
             continue
         action = action_of(step)
         try:
-            if (why := action.amiss(host, step)) and action.not_back(host, step, progress.before):
+            if (why := action.check(host, step)) and action.check_undone(host, step, progress.before):
                 yield f"{step.target}: {why}"
         except (OSError, ChangeError) as error:
             yield f"{step.target}: {sentence_of(error)}"

@@ -13,8 +13,8 @@ from necroscope.model.amounts import bytes_text
 from necroscope.model.plan import ByHand
 from necroscope.model.shell_command import shell_command, shell_comment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess, ZombieHolder
+from necroscope.remedies.actions.counting import limit, noise_floor
 from necroscope.remedies.actions.holding import HolderGroup, Holding, grouped, is_below
-from necroscope.remedies.actions.purge_limits import limit, noise_floor
 from necroscope.remedies.actions.vital import vital_reason, vital_reasons
 from necroscope.sources.host import Host
 from necroscope.sources.page_owners import PAGE_BYTES
