@@ -352,7 +352,7 @@ def test_ctrl_c_between_two_steps_is_130_with_both_ways_out(
             os.kill(os.getpid(), signal.SIGTERM)
 
     with monkeypatch.context() as patch:
-        patch.setattr("necroscope.cli.fix_carry_out.note", interrupt)
+        patch.setattr("necroscope.cli.fix.note", interrupt)
         done = necroscope("fix", *words, "--apply")
     assert done.returncode == 130
     id = done.stdout.split(":")[0]

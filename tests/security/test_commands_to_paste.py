@@ -17,9 +17,9 @@ from unittest.mock import Mock
 import pytest
 
 from lab.machines.image_roots import plant
+from necroscope.cli.fix_records import OlderFixes
 from necroscope.cli.fix_text import Shown, plan_lines
 from necroscope.cli.main import main
-from necroscope.cli.older_fixes import OlderFixes
 from necroscope.cli.screen import Screen
 from necroscope.diagnosis.causes import AdviceRule, load_causes
 from necroscope.diagnosis.diagnose import diagnose

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.cli.finding_text import not_checked_lines
-from necroscope.cli.older_fixes import OlderFixes
+from necroscope.cli.fix_records import OlderFixes
 from necroscope.cli.screen import Screen
 from necroscope.model.examination import NotChecked
 from necroscope.model.fix import Fix, FixState, StepState
