@@ -111,7 +111,7 @@ def list_lines(screen: Screen, found: Fixes, older: OlderFixes, store: Path) -> 
         if place:
             yield ""
         yield screen.paint(screen.wrap(f"{fix.id}: {fix.state.value}"), STYLES[fix.state])
-        done = f"{fix.plan.where}: {_treatments(fix.plan)}"
+        done = f"{fix.plan.where}: {', '.join(map(str, fix.plan.treatments))}"
         yield screen.wrap(f"{done}; {fix.who}, {iso_utc(fix.begun_ns)}", 2)
         yield from _progress_lines(screen, fix)
 
@@ -127,15 +127,11 @@ def _older_lines(screen: Screen, older: OlderFixes, store: Path) -> Iterator[str
         yield screen.paint(screen.wrap(f"{fix.id} failed, and what it did before that holds"), "warning")
         yield screen.wrap(ways_out(fix, store), 2)
         yield ""
-    for line in _notes(older):
+    notes = [f"a fix is being carried out by {older.holder}"] if older.holder else []
+    notes += [f"the record of an older fix is damaged: {one.error.what}" for one in older.damaged]
+    for line in notes:
         yield screen.paint(screen.wrap(line), "warning")
         yield ""
-
-
-def _notes(older: OlderFixes) -> Iterator[str]:
-    if older.holder:
-        yield f"a fix is being carried out by {older.holder}"
-    yield from (f"the record of an older fix is damaged: {one.error.what}" for one in older.damaged)
 
 
 def _progress_lines(screen: Screen, fix: Fix) -> Iterator[str]:
@@ -154,10 +150,6 @@ def _head(shown: Shown) -> str:
     # What was not looked at is not known to be well.
     how_far = " in what could be looked at" if shown.not_checked and not plan.treatments else ""
     return f"{plan.where}: nothing to do{how_far}"
-
-
-def _treatments(plan: Plan) -> str:
-    return ", ".join(map(str, plan.treatments))
 
 
 def _step_lines(screen: Screen, number: int, step: Step) -> Iterator[str]:

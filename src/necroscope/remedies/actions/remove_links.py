@@ -96,15 +96,12 @@ def _has_other_owner(place: Path, owner: str | None) -> bool:
     return owner is not None and _owner(place) != owner
 
 
-def _is_back(place: Path, text: str, owner: str | None) -> bool:
-    return read_link(place) == text and not _has_other_owner(place, owner)
-
-
 def _check_undone(host: Host, step: Step, before: State) -> str:
     missing = [
         path
         for path, text in _texts(before).items()
-        if not _is_back(place_of(host, path), text, before.get(OWNER + path))
+        if read_link(place := place_of(host, path)) != text
+        or _has_other_owner(place, before.get(OWNER + path))
     ]
     return f"not as before: {', '.join(missing)}" if missing else ""
 

@@ -6,7 +6,7 @@ Value    all units to stop, in this order: first those that would start it again
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,9 @@ def _look(host: Host, step: Step) -> State:
     def look(bus: SystemdBus) -> State:
         units = list_activity(bus)
         effects = find_stop_effects(host, bus, names)
-        found = {name: _word(units.get(name)) for name in (*names, *effects.along)}
+        found = {
+            name: ON if name in units and units[name].is_on else OFF for name in (*names, *effects.along)
+        }
         found |= dict.fromkeys(effects.started, STARTED)
         found |= {name: f"{LOST}: {why}" for name, why in effects.lost.items()}
         if step.target in effects.upheld:
@@ -77,7 +79,7 @@ def _do(host: Host, step: Step) -> str:
 def _stop_now(host: Host, names: Sequence[str]) -> None:
     for _ in range(TRIES):
         units = read_units(host)
-        left = [name for name in names if name in units and not _has_stopped(units[name])]
+        left = [one for one in names if one in units and (units[one].is_on or not units[one].is_settled)]
         if not left:
             return
         most_seconds = order(host, partial(_stop, names=left))
@@ -87,10 +89,6 @@ def _stop_now(host: Host, names: Sequence[str]) -> None:
                 hint=f"`{shell_command(['systemctl', 'status'], left)}` shows what it waits for;"
                 " nothing was killed",
             )
-
-
-def _has_stopped(unit: UnitActivity) -> bool:
-    return unit.is_settled and not unit.is_on
 
 
 def _stop(bus: SystemdBus, names: Sequence[str]) -> float:
@@ -132,12 +130,10 @@ def _undo(host: Host, step: Step, before: State) -> None:
 
 def _check_undone(host: Host, step: Step, before: State) -> str:
     units = read_units(host)
-    missing = [
-        name
-        for name, state in before.items()
-        if state == ON and not (name in units and (units[name].is_on or _has_run(host, units[name])))
-    ]
-    left = [name for name, state in before.items() if state == STARTED and _is_on(units, name)]
+    on = {name for name in before if name in units and units[name].is_on}
+    off = [name for name, state in before.items() if state == ON and name not in on]
+    missing = [name for name in off if not (name in units and _has_run(host, units[name]))]
+    left = [name for name, state in before.items() if state == STARTED and name in on]
     told = [f"not running again: {', '.join(missing)}"] if missing else []
     return "; ".join([*told, *([f"still running: {', '.join(left)}"] if left else [])])
 
@@ -148,14 +144,6 @@ def _has_run(host: Host, unit: UnitActivity) -> bool:
         return False
     questions = [(unit.path, "Service", key) for key in ("Type", "Result")]
     return ask(host, lambda bus: bus.properties(questions)) == ["oneshot", "success"]
-
-
-def _is_on(units: Mapping[str, UnitActivity], name: str) -> bool:
-    return name in units and units[name].is_on
-
-
-def _word(unit: UnitActivity | None) -> str:
-    return ON if unit is not None and unit.is_on else OFF
 
 
 def _why_not_ours(host: Host, step: Step, before: State) -> str:

@@ -10,7 +10,7 @@ from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import Plan, Step
 from necroscope.remedies.actions.stop_unit import STOP_UNIT
 from necroscope.remedies.actions.systemd import read_units
-from necroscope.remedies.actions.vital import vital_reasons
+from necroscope.remedies.actions.vital import foresee_stop, vital_effects, vital_reasons
 from necroscope.remedies.apply.audit_log import LogLine, add_to_log
 from necroscope.remedies.apply.executor import Transaction, action_of, sentence_of, transaction
 from necroscope.remedies.apply.fixes import create_fix, plan_checksum
@@ -25,7 +25,6 @@ from necroscope.remedies.apply.refusals import (
 )
 from necroscope.remedies.apply.site import Site
 from necroscope.remedies.plan.make_plan import make_plan, refuse_if_changed
-from necroscope.remedies.plan.stopping import foresee_stop, vital_effects
 from necroscope.sources.host import Host
 
 ENDED = (FixState.APPLIED, FixState.UNDONE, FixState.UNDONE_IN_PART)

@@ -6,11 +6,9 @@ import re
 from dataclasses import replace
 
 from necroscope.model import remedy_ids as ids
-from necroscope.model.fix import State
-from necroscope.model.plan import Step
 from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.plan.remedy import Part, Remedy
-from necroscope.remedies.plan.steps import drop_in_path, file_step, is_drop_in, why_not_settings
+from necroscope.remedies.plan.steps import drop_in_path, file_step, only_drop_in
 from necroscope.remedies.plan.subject import SubjectUnit, file_assumptions, find_unit
 from necroscope.sources.host import Host
 
@@ -28,6 +26,10 @@ SCRIPT = (
     ' for i in 1 2 3; do read -r b <"$d/memory.current"; echo "$b" >"$d/$f"; done;'
     " done </proc/self/cgroup 2>/dev/null"
 )
+# Between single quotes systemd takes $ and % for its own.
+COMMAND = "-+/bin/sh -c '{}' sh %n".format(SCRIPT.replace("%", "%%").replace("$", "$$"))
+# A record of another release, with another command, is refused.
+ALLOWED = {"Service.ExecStopPost": re.compile(re.escape(COMMAND))}
 
 
 def plan_clean_before_removal(host: Host, subject: str) -> Part:
@@ -51,22 +53,12 @@ def plan_clean_before_removal(host: Host, subject: str) -> Part:
     step = file_step(
         host,
         path,
-        f"[Service]\nExecStopPost={_command()}\n",
+        f"[Service]\nExecStopPost={COMMAND}\n",
         "a removed cgroup is held by the page cache that it has left: it is emptied while it is still there",
         "where sync takes longer than its TimeoutStopSec=, systemd counts the stop as failed",
     )
     cost = "each stop waits for a sync of all disks, and what it had cached is read from disk the next time"
     return Part(steps=(replace(step, cost=cost),), assumptions=assumptions, subject=unit.name)
-
-
-def _command() -> str:
-    """What is run. A record of another release, with another command, is refused."""
-    return f"-+/bin/sh -c '{_escaped(SCRIPT)}' sh %n"
-
-
-def _escaped(script: str) -> str:
-    """As systemd wants it between single quotes: it takes $ and % for its own."""
-    return script.replace("%", "%%").replace("$", "$$")
 
 
 def _why_not(unit: SubjectUnit) -> str:
@@ -79,12 +71,6 @@ def _why_not(unit: SubjectUnit) -> str:
     return ""
 
 
-def _why_not_planned(_host: Host, subject: str, step: Step, before: State) -> str:
-    if not is_drop_in(step.target, subject, STEM):
-        return f"{step.target} is not the drop-in that cleans up after {subject}"
-    return why_not_settings(step, before, {"Service.ExecStopPost": re.compile(re.escape(_command()))})
-
-
 CLEAN_BEFORE_REMOVAL = Remedy(
-    ids.CLEAN_BEFORE_REMOVAL, plan_clean_before_removal, {WRITE_FILE.id: _why_not_planned}
+    ids.CLEAN_BEFORE_REMOVAL, plan_clean_before_removal, {WRITE_FILE.id: only_drop_in(STEM, ALLOWED)}
 )

@@ -14,9 +14,9 @@ from necroscope.remedies.actions.make_link import MAKE_LINK
 from necroscope.remedies.actions.remove_links import REMOVE_LINKS, links_of
 from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_UNDONE
 from necroscope.remedies.actions.stop_unit import STOP_UNIT
-from necroscope.remedies.actions.vital import vital_reasons
+from necroscope.remedies.actions.vital import foresee_stop, stop_warnings, vital_effects, vital_reasons
 from necroscope.remedies.actions.write_file import WRITE_FILE
-from necroscope.remedies.plan.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy, only_for
 from necroscope.remedies.plan.starters import find_links, find_starters, names_by_links, who_need
 from necroscope.remedies.plan.steps import (
     file_step,
@@ -28,7 +28,6 @@ from necroscope.remedies.plan.steps import (
     why_not_settings,
     why_not_text,
 )
-from necroscope.remedies.plan.stopping import foresee_stop, stop_warnings, vital_effects
 from necroscope.remedies.plan.subject import SubjectUnit, find_triggers, find_unit, unit_assumptions
 from necroscope.sources.host import Host
 from necroscope.sources.packaging.packages import find_owners
@@ -258,14 +257,6 @@ def _why_not_unlinked(host: Host, subject: str, step: Step, _before: State) -> s
     return "" if step.target == subject else f"{step.target} is not {subject}"
 
 
-def _why_not_masked(_host: Host, subject: str, step: Step, _before: State) -> str:
-    return "" if step.target == f"{PERSISTENT}/{subject}" else f"{step.target} is not the mask of {subject}"
-
-
-def _why_not_stopped(_host: Host, subject: str, step: Step, _before: State) -> str:
-    return "" if step.target == subject else f"{step.target} is not {subject}"
-
-
 def _why_not_restarted(_host: Host, subject: str, step: Step, _before: State) -> str:
     is_planned = (step.target, step.value) == (subject, WHEN_UNDONE)
     return "" if is_planned else f"{step.target} is not restarted {step.value}"
@@ -277,8 +268,8 @@ DISABLE_UNIT = Remedy(
     {
         RESTART_UNIT.id: _why_not_restarted,
         WRITE_FILE.id: _why_not_written,
-        STOP_UNIT.id: _why_not_stopped,
+        STOP_UNIT.id: only_for(lambda subject: subject),
         REMOVE_LINKS.id: _why_not_unlinked,
-        MAKE_LINK.id: _why_not_masked,
+        MAKE_LINK.id: only_for(lambda subject: f"{PERSISTENT}/{subject}"),
     },
 )

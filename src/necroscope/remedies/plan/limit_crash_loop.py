@@ -7,13 +7,12 @@ import re
 from dataclasses import dataclass
 
 from necroscope.model import remedy_ids as ids
-from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.vital import vital_reasons
 from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.plan.remedy import Part, Remedy
-from necroscope.remedies.plan.steps import drop_in_path, file_step, is_drop_in, why_not_settings
+from necroscope.remedies.plan.steps import drop_in_path, file_step, only_drop_in
 from necroscope.remedies.plan.subject import SubjectUnit, file_assumptions, find_unit
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.time_spans import parse_time_span
@@ -120,13 +119,9 @@ def _step(host: Host, unit: SubjectUnit, restarts: RestartSettings) -> Step:
     return file_step(host, path, "\n".join([*lines, ""]), why, risk)
 
 
-def _why_not_planned(_host: Host, subject: str, step: Step, before: State) -> str:
-    if not is_drop_in(step.target, subject, STEM):
-        return f"{step.target} is not the drop-in that limits the restarts of {subject}"
-    return why_not_settings(step, before, ALLOWED)
-
-
-LIMIT_CRASH_LOOP = Remedy(ids.LIMIT_CRASH_LOOP, plan_limit_crash_loop, {WRITE_FILE.id: _why_not_planned})
+LIMIT_CRASH_LOOP = Remedy(
+    ids.LIMIT_CRASH_LOOP, plan_limit_crash_loop, {WRITE_FILE.id: only_drop_in(STEM, ALLOWED)}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from necroscope.remedies.actions.restart_unit import RESTART_UNIT
 from necroscope.remedies.actions.set_affinity import SET_AFFINITY
 from necroscope.remedies.actions.write_file import WRITE_FILE
 from necroscope.remedies.plan.irqbalance import UNIT, leave_alone, why_not_left_alone
-from necroscope.remedies.plan.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy, only_for
 from necroscope.sources.host import MOST_CORES, Host
 from necroscope.sources.interrupt_affinity import (
     InterruptAffinity,
@@ -172,20 +172,12 @@ def _why_not_moved(_host: Host, subject: str, step: Step, _before: State) -> str
     return f"interrupts of core {subject} are not moved to {step.value[:80]}"
 
 
-def _why_not_restarted(_host: Host, _subject: str, step: Step, _before: State) -> str:
-    return "" if step.target == UNIT else f"{step.target} is not {UNIT}"
-
-
-def _why_not_written(host: Host, _subject: str, step: Step, before: State) -> str:
-    return why_not_left_alone(host, step, before)
-
-
 MOVE_INTERRUPTS = Remedy(
     ids.MOVE_INTERRUPTS,
     plan_move_interrupts,
     {
         SET_AFFINITY.id: _why_not_moved,
-        RESTART_UNIT.id: _why_not_restarted,
-        WRITE_FILE.id: _why_not_written,
+        RESTART_UNIT.id: only_for(lambda _subject: UNIT),
+        WRITE_FILE.id: why_not_left_alone,
     },
 )

@@ -29,6 +29,15 @@ class Part:
 WhyNotPlanned = Callable[[Host, str, Step, State], str]
 
 
+def only_for(target: Callable[[str], str]) -> WhyNotPlanned:
+    """Return the check of steps that have one possible target, which follows from the subject."""
+
+    def why_not(_host: Host, subject: str, step: Step, _before: State) -> str:
+        return "" if step.target == target(subject) else f"{step.target} is not {target(subject)}"
+
+    return why_not
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """A remedy: its id, and the function that plans it for a subject. It changes nothing.

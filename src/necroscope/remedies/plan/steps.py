@@ -13,6 +13,7 @@ from necroscope.remedies.actions.remove_links import REMOVE_LINKS, links_text
 from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_UNDONE
 from necroscope.remedies.actions.stop_unit import STOP_UNIT
 from necroscope.remedies.actions.write_file import WRITE_FILE
+from necroscope.remedies.plan.remedy import WhyNotPlanned
 from necroscope.remedies.plan.subject import SubjectUnit
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import StopEffects
@@ -149,9 +150,15 @@ def drop_in_path(host: Host, unit: SubjectUnit, stem: str, keys: Collection[str]
     return f"{folder}/{usual}"
 
 
-def is_drop_in(path: str, unit: str, stem: str) -> bool:
-    """Whether a drop-in of ours for a unit may lie there."""
-    return path in [f"{PERSISTENT}/{unit}.d/{number}{stem}.conf" for number in NUMBERS]
+def only_drop_in(stem: str, allowed: Mapping[str, re.Pattern[str]]) -> WhyNotPlanned:
+    """Return the check of steps that write a drop-in of ours for the subject, with these settings alone."""
+
+    def why_not(_host: Host, unit: str, step: Step, before: State) -> str:
+        if step.target not in [f"{PERSISTENT}/{unit}.d/{number}{stem}.conf" for number in NUMBERS]:
+            return f"{step.target} is not a drop-in {stem}.conf of {unit}"
+        return why_not_settings(step, before, allowed)
+
+    return why_not
 
 
 def texts_of(step: Step, before: State) -> tuple[str, ...]:

@@ -10,9 +10,8 @@ import pytest
 from necroscope.errors import StoreError
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.verdict import Comparison, Measure, Verdict, Verification
-from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.fixes import VERDICT, keep_verdict, read_fixes, read_verdict
 from necroscope.remedies.apply.fixes_folder import fixes_folder
-from necroscope.remedies.apply.verdicts import VERDICT, keep_verdict, read_verdict
 from tests.remedies.on_record import applied_fix, plan_of
 
 AT_NS = 1_776_247_300 * 10**9
