@@ -30,7 +30,7 @@ from necroscope.inventory.policy import Policy
 from necroscope.model.plan import ByHand, Step, Treatment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess
 from necroscope.remedies.plan.holder_advice import advise
-from necroscope.remedies.plan.purge_zombies import _tell
+from necroscope.remedies.plan.purge_zombies import _reclaim
 from necroscope.remedies.plan.steps import (
     file_step,
     mask_step,
@@ -69,7 +69,7 @@ def steps(name: str, root: Path) -> list[Step]:
     """All kinds of steps about a unit and a cgroup of this name, of a live host and of an image."""
     effects = StopEffects(along=(f"{name}.scope",), started={name: "x"}, lost={f"{name}.scope": name})
     made = [
-        _tell(Host(), Hierarchy(version, "/sys/fs/cgroup", ("memory",)), f"/{name}") for version in (1, 2)
+        _reclaim(Host(), Hierarchy(version, "/sys/fs/cgroup", ("memory",)), f"/{name}") for version in (1, 2)
     ]
     for host in (Host(), Host(root / name.replace("/", "_"))):
         made += [

@@ -45,7 +45,7 @@ STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A plan, and what whoever reads it has to know beside it."""
+    """A plan, and what whoever reads it has to know with it."""
 
     plan: Plan
     not_checked: tuple[NotChecked, ...]  # of the look that it rests on
@@ -234,6 +234,6 @@ def _names_for(plan: Plan, arguments: argparse.Namespace) -> list[str]:
 
 
 def _command_line(screen: Screen, title: str, text: str) -> str:
-    """A command to be copied, on a line of its own where it does not fit beside its title."""
+    """A command to be copied, on a line of its own if it does not fit behind its title."""
     fits = len(title) + 1 + len(text) <= screen.width
     return f"{title} {visible_text(text)}" if fits else f"{title}\n  {visible_text(text)}"

@@ -130,7 +130,7 @@ def test_a_leak_that_goes_on_and_missing_permissions_are_warned_of() -> None:
     warnings = "\n".join(purge_zombies._warnings(50, 2.0, holding))
     assert "the leak goes on: 50 zombies" in warnings and "Unless a step before" in warnings
     assert "not known by name: not permitted" in warnings
-    assert list(purge_zombies._cannot_be_told(["/a", "/"], ["/a"])) == [
+    assert list(purge_zombies._not_reachable(["/a", "/"], ["/a"])) == [
         "/proc/sys/vm/drop_caches cannot be written here: what it would free stays"
     ]
 

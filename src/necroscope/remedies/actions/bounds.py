@@ -92,7 +92,7 @@ def _held_otherwise(holding: Holding) -> dict[str, int]:
 
 
 def _droppable_pages(holding: Holding, zombies: int) -> int:
-    """As many pages as dropping caches may take from zombies; all zombies, where it cannot be told."""
+    """As many pages as dropping caches may take from zombies; all zombies, where that is not known."""
     pins = holding.pins
     if not pins or not _shows(pins, zombies):
         return zombies
@@ -114,11 +114,11 @@ def _mapped_bytes(holding: Holding, parent: ZombieParent) -> int:
 def choose_parents(holding: Holding, zombies: int, floor: int) -> list[str]:
     """The cgroups whose removed children page cache may hold, the one that may hold most first.
 
-    The root cannot be told. What is below another is left out, since that is reached with it, and so are
+    The root cannot be reclaimed. What is below another is left out, since that is reached with it, and so are
     those that can hold next to nothing, unless there are many such.
     """
     unexplained = most_by_page_cache(holding, zombies)
-    most = {one.cgroup: most_below(one, unexplained) for one in holding.parents if _can_be_told(one)}
+    most = {one.cgroup: most_below(one, unexplained) for one in holding.parents if _can_be_named(one)}
     few = {
         one.cgroup: limit("parent_zombies") if one.zombies is not None else floor for one in holding.parents
     }
@@ -132,7 +132,7 @@ def choose_parents(holding: Holding, zombies: int, floor: int) -> list[str]:
     return sorted(chosen, key=lambda path: (-reach[path], path))
 
 
-def _can_be_told(parent: ZombieParent) -> bool:
+def _can_be_named(parent: ZombieParent) -> bool:
     # A subject has blanks between cgroups, and a record has no names that cannot be seen.
     return parent.cgroup != "/" and len(parent.cgroup.split()) == 1 and parent.cgroup.isprintable()
 

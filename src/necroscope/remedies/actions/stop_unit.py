@@ -110,8 +110,8 @@ def _stop(bus: SystemdBus, names: Sequence[str]) -> float:
 def _check(host: Host, step: Step) -> str:
     units = read_units(host)
     on = [units[name] for name in step.value.split() if name in units and units[name].is_on]
-    told = [f"{unit.name} ({unit.active_state}, {unit.sub_state})" for unit in on]
-    return f"stopped, and on again: {', '.join(told)}" if told else ""
+    again = [f"{unit.name} ({unit.active_state}, {unit.sub_state})" for unit in on]
+    return f"stopped, and on again: {', '.join(again)}" if again else ""
 
 
 def _undo(host: Host, step: Step, before: State) -> None:
@@ -134,8 +134,8 @@ def _check_undone(host: Host, step: Step, before: State) -> str:
     off = [name for name, state in before.items() if state == ON and name not in on]
     missing = [name for name in off if not (name in units and _has_run(host, units[name]))]
     left = [name for name, state in before.items() if state == STARTED and name in on]
-    told = [f"not running again: {', '.join(missing)}"] if missing else []
-    return "; ".join([*told, *([f"still running: {', '.join(left)}"] if left else [])])
+    said = [f"not running again: {', '.join(missing)}"] if missing else []
+    return "; ".join([*said, *([f"still running: {', '.join(left)}"] if left else [])])
 
 
 def _has_run(host: Host, unit: UnitActivity) -> bool:

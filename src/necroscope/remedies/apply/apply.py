@@ -67,7 +67,7 @@ def refuse_early(site: Site, asked: str) -> None:
 def continue_fix(id: str, site: Site, *, even_vital: bool = False) -> Fix:
     """Do what is left of a fix that failed or ended in the middle.
 
-    The host may have changed since: what is vital is asked anew, and what an undo needs is recorded anew.
+    The host may have changed since: what is vital is asked again, and what an undo needs is recorded again.
     """
     with reopened(id, site, "--continue") as fix:
         if fix.state is FixState.UNDOING:

@@ -138,7 +138,7 @@ def action_of(step: Step) -> Action:
 
 
 def sentence_of(error: Exception) -> str:
-    """What to tell people about an error of an action."""
+    """Return a sentence for people about an error of an action."""
     if isinstance(error, NecroscopeError):
         return error.what
     if isinstance(error, OSError) and error.strerror:

@@ -133,7 +133,7 @@ def create_fix(store: Path, plan: Plan, begun: Entry) -> Fix:
 
 
 def plan_checksum(plan: Plan) -> str:
-    """What the first entry of a journal says of the plan beside it."""
+    """Return what the first entry of a journal says of its plan."""
     return sha256(plan_text(plan).encode()).hexdigest()
 
 

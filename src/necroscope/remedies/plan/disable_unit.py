@@ -195,7 +195,7 @@ def _warnings(unit: SubjectUnit, steps: tuple[Step, ...]) -> list[str]:
 
 
 def _loaded_along(host: Host, steps: tuple[Step, ...]) -> list[str]:
-    """What a daemon-reload does beside."""
+    """Return what else a daemon-reload does."""
     if not host.is_live or not {step.action for step in steps} - {STOP_UNIT.id}:
         return []
     outdated = read_outdated(host).value or ()
@@ -212,7 +212,7 @@ def _seen(unit: SubjectUnit, steps: tuple[Step, ...]) -> str:
 
 
 def _advise_removal(host: Host, unit: SubjectUnit) -> tuple[ByHand, ...]:
-    """Return what the rule of the agent says beside what we do ourselves; nothing if the unit is not known.
+    """Return what the rule of the agent says besides what we do ourselves; nothing if the unit is not known.
 
     Each line offers a choice, or is a sentence: all are comments, so that nobody pastes one as it stands.
     """

@@ -43,8 +43,8 @@ def advise(host: Host, holding: Holding, reached: Sequence[str], zombies: int) -
     left = [one for one in holding.named() if not one.is_program and not _is_reclaimed(one, reached)]
     least = max(noise_floor(host), limit("parent_share") * zombies)
     groups = [group for group in _with_small_ones_together(grouped(left), least) if group.pages >= least]
-    told = groups[: int(limit("most_advice"))]
-    return (*(_advice(host, group) for group in told), *_unattached(holding))
+    shown = groups[: int(limit("most_advice"))]
+    return (*(_advice(host, group) for group in shown), *_unattached(holding))
 
 
 def programs_hold(holding: Holding, reached: Sequence[str]) -> str:

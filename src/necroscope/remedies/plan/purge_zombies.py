@@ -38,7 +38,7 @@ from necroscope.sources.memory_cgroups import HierarchyCount
 
 ROOT = "/"
 MOST_LOOKED_AT = 32  # cgroups below the root
-TELL = {1: force_empty.FILE, 2: reclaim.FILE}
+RECLAIM_FILES = {1: force_empty.FILE, 2: reclaim.FILE}
 SYNC_RISK = "sync may take long on a slow or hung disk"
 NO_UNDO = "nothing has to be taken back: what is needed is read again"
 
@@ -46,7 +46,7 @@ NO_UNDO = "nothing has to be taken back: what is needed is read again"
 def plan_purge_zombies(host: Host, subject: str) -> Part:
     """Let go what holds removed memory cgroups in the kernel, as far as that can be done without a reboot.
 
-    Page cache below a living parent: the parent is told to give back what it can (memory.force_empty on
+    Page cache below a living parent: the parent is asked to give back what it can (memory.force_empty on
     cgroup v1, memory.reclaim on v2), which also takes pages that processes have mapped, and costs nobody
     outside of it anything. Parents that can hold next to none of them are left alone. What is left, and what
     was directly below the root: sync and drop_caches, skipped where few are left or it would free next to
@@ -74,23 +74,25 @@ def plan_purge_zombies(host: Host, subject: str) -> Part:
     seconds = time.monotonic() - began
     wanted = named or [*choose_parents(holding, last.dying, noise_floor(host)), ROOT]
     gone = [cgroup for cgroup in wanted if not _exists(host, hierarchy, cgroup)]
-    told = [cgroup for cgroup in wanted if cgroup in gone or _may_tell(host, hierarchy, cgroup)]
-    if told == gone:
+    chosen = [cgroup for cgroup in wanted if cgroup in gone or _is_reachable(host, hierarchy, cgroup)]
+    if chosen == gone:
         _refuse(hierarchy)
-    reached = [cgroup for cgroup in told if cgroup != ROOT]
-    # How many of them are below one cgroup is not known: there, all that may hold some are told.
-    among = last.dying if ROOT in told else 0
+    reached = [cgroup for cgroup in chosen if cgroup != ROOT]
+    # How many of them are below one cgroup is not known: there, advice is about all that may hold some.
+    among = last.dying if ROOT in chosen else 0
     return Part(
-        steps=tuple(_step(host, hierarchy, cgroup) for cgroup in told),
+        steps=tuple(
+            _drop_caches(host) if cgroup == ROOT else _reclaim(host, hierarchy, cgroup) for cgroup in chosen
+        ),
         by_hand=(*advise_cordon(host), *advise(host, holding, reached, among)),
         assumptions=(Assumption("memory cgroups", f"cgroup v{hierarchy.version} at {hierarchy.mount}"),),
         warnings=(
             *_warnings(last.dying - first.dying, seconds, holding),
-            *_cannot_be_told(wanted, told),
+            *_not_reachable(wanted, chosen),
             *(f"there is no memory cgroup {cgroup} now: its step will do nothing" for cgroup in gone),
         ),
-        seen=tuple(_seen(host, last, holding, told)),
-        subject=" ".join(told),
+        seen=tuple(_seen(host, last, holding, chosen)),
+        subject=" ".join(chosen),
     )
 
 
@@ -120,10 +122,10 @@ def _exists(host: Host, hierarchy: Hierarchy, cgroup: str) -> bool:
     return host.path(f"{hierarchy.mount}{cgroup}/cgroup.procs").exists()
 
 
-def _may_tell(host: Host, hierarchy: Hierarchy, cgroup: str) -> bool:
+def _is_reachable(host: Host, hierarchy: Hierarchy, cgroup: str) -> bool:
     if cgroup == ROOT:
         return _is_writable(host, DROP_CACHES_FILE)
-    return _is_writable(host, f"{hierarchy.mount}{cgroup}/{TELL[hierarchy.version]}")
+    return _is_writable(host, f"{hierarchy.mount}{cgroup}/{RECLAIM_FILES[hierarchy.version]}")
 
 
 def _is_writable(host: Host, name: str) -> bool:
@@ -137,20 +139,16 @@ def _is_writable(host: Host, name: str) -> bool:
 
 
 def _refuse(hierarchy: Hierarchy) -> None:
-    tell = f"{hierarchy.mount}/.../{TELL[hierarchy.version]}"
+    file = f"{hierarchy.mount}/.../{RECLAIM_FILES[hierarchy.version]}"
     raise CannotLookError(
-        f"neither {tell} nor {DROP_CACHES_FILE} can be written here",
+        f"neither {file} nor {DROP_CACHES_FILE} can be written here",
         hint="run it as root on the host, or in a privileged container with --root /host",
     )
 
 
-def _step(host: Host, hierarchy: Hierarchy, cgroup: str) -> Step:
-    return _drop_caches(host) if cgroup == ROOT else _tell(host, hierarchy, cgroup)
-
-
-def _tell(host: Host, hierarchy: Hierarchy, path: str) -> Step:
+def _reclaim(host: Host, hierarchy: Hierarchy, path: str) -> Step:
     folder = f"{hierarchy.mount}{path}"
-    file = f"{folder}/{TELL[hierarchy.version]}"
+    file = f"{folder}/{RECLAIM_FILES[hierarchy.version]}"
     is_first = hierarchy.version == 1
     swapped = "; memory of its processes may go to swap" if has_swap(host) else ""
     return Step(
@@ -196,14 +194,14 @@ def _warnings(added: int, seconds: float, holding: Holding) -> Iterator[str]:
         yield f"the search for holders was stopped after {holding.holders.seconds:.1f} s: there may be more"
 
 
-def _cannot_be_told(wanted: Sequence[str], told: Sequence[str]) -> Iterator[str]:
+def _not_reachable(wanted: Sequence[str], chosen: Sequence[str]) -> Iterator[str]:
     for cgroup in wanted:
-        if cgroup not in told:
+        if cgroup not in chosen:
             what = DROP_CACHES_FILE if cgroup == ROOT else f"the reclaim of {cgroup}"
             yield f"{what} cannot be written here: what it would free stays"
 
 
-def _seen(host: Host, count: HierarchyCount, holding: Holding, told: Sequence[str]) -> Iterator[str]:
+def _seen(host: Host, count: HierarchyCount, holding: Holding, chosen: Sequence[str]) -> Iterator[str]:
     yield f"{count.dying:,} zombies of {count.tracked:,} memory cgroups ({count.hierarchy})"
     for parent in holding.parents:
         many = f"{parent.zombies:,} zombies" if parent.zombies is not None else "zombies"
@@ -211,20 +209,20 @@ def _seen(host: Host, count: HierarchyCount, holding: Holding, told: Sequence[st
         yield f"{many} below {parent.cgroup}" + (f" hold {kinds}" if kinds else "")
     if named := held_by(holding):
         yield f"held by: {named}"
-    if programs := programs_hold(holding, [cgroup for cgroup in told if cgroup != ROOT]):
+    if programs := programs_hold(holding, [cgroup for cgroup in chosen if cgroup != ROOT]):
         yield programs
-    yield from _left_out(host, count.dying, holding, told)
+    yield from _left_out(host, count.dying, holding, chosen)
     if (unwritten := unwritten_bytes(host)) is not None:
         yield f"{bytes_text(unwritten)} are dirty or being written: sync waits for that"
 
 
-def _left_out(host: Host, zombies: int, holding: Holding, told: Sequence[str]) -> Iterator[str]:
-    """What is not done, as far as it can be told now, and why."""
-    if ROOT in told and (why := too_few_to_drop(host, holding, zombies)):
+def _left_out(host: Host, zombies: int, holding: Holding, chosen: Sequence[str]) -> Iterator[str]:
+    """What is not done, as far as it is known now, and why."""
+    if ROOT in chosen and (why := too_few_to_drop(host, holding, zombies)):
         yield f"drop-caches will be left out: {why}"
     unexplained = most_by_page_cache(holding, zombies)
     for parent in holding.parents:
-        is_reached = any(is_below(parent.cgroup, cgroup) for cgroup in told if cgroup != ROOT)
+        is_reached = any(is_below(parent.cgroup, cgroup) for cgroup in chosen if cgroup != ROOT)
         if parent.cgroup != ROOT and not is_reached and (most := most_below(parent, unexplained)):
             yield f"{parent.cgroup} is left alone: its page cache holds at most {most:,} zombies"
 
@@ -245,7 +243,7 @@ def has_swap(host: Host) -> bool:
 def slab_holds_zombies(host: Host) -> bool:
     """Whether slab of a removed cgroup keeps it: before Linux 5.9, which hands it to the parent.
 
-    Told by what came or went with that: v1 lists a cgroup's slab caches no more (memory.kmem.slabinfo is
+    What came or went with that shows it: v1 lists a cgroup's slab caches no more (memory.kmem.slabinfo is
     empty, later gone), v2 counts per-CPU memory in memory.stat.
     """
     hierarchy = find_hierarchy(host, "memory").value
@@ -259,7 +257,7 @@ def slab_holds_zombies(host: Host) -> bool:
     return not re.search(r"^percpu ", next(stats, "percpu "), re.MULTILINE)
 
 
-def _why_not_told(_host: Host, subject: str, step: Step, _before: State) -> str:
+def _why_not_reclaimed(_host: Host, subject: str, step: Step, _before: State) -> str:
     is_named = any(step.target.endswith(cgroup) for cgroup in subject.split() if cgroup != ROOT)
     return "" if is_named else f"{step.target} is none of {subject}"
 
@@ -271,5 +269,5 @@ def _why_not_dropped(_host: Host, subject: str, _step: Step, _before: State) -> 
 PURGE_ZOMBIES = Remedy(
     ids.PURGE_ZOMBIES,
     plan_purge_zombies,
-    {FORCE_EMPTY.id: _why_not_told, RECLAIM.id: _why_not_told, DROP_CACHES.id: _why_not_dropped},
+    {FORCE_EMPTY.id: _why_not_reclaimed, RECLAIM.id: _why_not_reclaimed, DROP_CACHES.id: _why_not_dropped},
 )
