@@ -144,7 +144,8 @@ def test_nothing_to_do_is_refused(site: Site) -> None:
 def test_a_plan_is_made_again_after_the_measurement_and_an_old_one_before_it_too(
     site: Site, monkeypatch: pytest.MonkeyPatch, is_new: bool, expected: list[str]
 ) -> None:
-    plan, happened = plan_for(site.host.root), []
+    plan = plan_for(site.host.root)
+    happened: list[str] = []
 
     def make(*arguments: Any) -> Plan:
         happened.append("made")

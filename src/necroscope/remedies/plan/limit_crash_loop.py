@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from necroscope.model import remedy_ids as ids
@@ -137,31 +139,36 @@ class RestartSettings:
 
 
 def read_restart_settings(host: Host, unit: SubjectUnit) -> RestartSettings:
-    """Of a unit without a file, what systemd's defaults are."""
-    settings = unit.file.settings if unit.file else {}
-    defaults = _manager_settings(host)
-    delay = _first(_span(settings, "Service.RestartSec"), _span(defaults, "Manager.DefaultRestartSec"))
+    """Return how a unit is restarted; of one without a file, systemd's defaults."""
+    own = unit.file.settings if unit.file else {}
+    known = {name: values for name, values in own.items() if not name.startswith("Manager.")}
+    known |= _manager_settings(host)
+    delay = _first(known, parse_time_span, "Service.RestartSec", "Manager.DefaultRestartSec")
     interval = _first(
-        _span(settings, "Unit.StartLimitIntervalSec"),
-        _span(settings, "Unit.StartLimitInterval"),
-        _span(settings, "Service.StartLimitInterval"),
-        _span(defaults, "Manager.DefaultStartLimitIntervalSec"),
-        _span(defaults, "Manager.DefaultStartLimitInterval"),
+        known,
+        parse_time_span,
+        "Unit.StartLimitIntervalSec",
+        "Unit.StartLimitInterval",
+        "Service.StartLimitInterval",
+        "Manager.DefaultStartLimitIntervalSec",
+        "Manager.DefaultStartLimitInterval",
     )
     burst = _first(
-        _number(settings, "Unit.StartLimitBurst"),
-        _number(settings, "Service.StartLimitBurst"),
-        _number(defaults, "Manager.DefaultStartLimitBurst"),
+        known,
+        _parse_count,
+        "Unit.StartLimitBurst",
+        "Service.StartLimitBurst",
+        "Manager.DefaultStartLimitBurst",
     )
-    longest = _span(settings, "Service.RestartMaxDelaySec")
+    longest = _first(known, parse_time_span, "Service.RestartMaxDelaySec")
     delays = [0.1 if delay is None else delay, *([longest] if longest and math.isfinite(longest) else [])]
     return RestartSettings(
-        policy=_last(settings, "Service.Restart") or "no",
+        policy=_last(known, "Service.Restart") or "no",
         longest_delay_seconds=max(delays),
         interval_seconds=10.0 if interval is None else interval,
         burst=5 if burst is None else int(burst),
-        limit_action=_last(settings, "Unit.StartLimitAction") or _last(settings, "Service.StartLimitAction"),
-        on_failure=words_of(settings.get("Unit.OnFailure", ())),
+        limit_action=_last(known, "Unit.StartLimitAction") or _last(known, "Service.StartLimitAction"),
+        on_failure=words_of(known.get("Unit.OnFailure", ())),
     )
 
 
@@ -190,17 +197,15 @@ def _last(settings: Settings, name: str) -> str:
     return settings.get(name, ("",))[-1]
 
 
-def _span(settings: Settings, name: str) -> float | None:
-    try:
-        return parse_time_span(_last(settings, name))
-    except ValueError:
-        return None
+def _first(settings: Settings, parse: Callable[[str], float], *names: str) -> float | None:
+    """Return the first of these settings that is there and can be read."""
+    for name in names:
+        with suppress(ValueError):
+            return parse(_last(settings, name))
+    return None
 
 
-def _number(settings: Settings, name: str) -> float | None:
-    text = _last(settings, name)
-    return float(text) if text.isdigit() else None
-
-
-def _first(*values: float | None) -> float | None:
-    return next((value for value in values if value is not None), None)
+def _parse_count(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(f"{text} is not a count")
+    return int(text)
