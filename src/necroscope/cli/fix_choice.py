@@ -107,7 +107,7 @@ def _for_remedy(arguments: argparse.Namespace, host: Host, remedy: str, subject:
 def _for_unit(arguments: argparse.Namespace, host: Host, what: str, subject: str) -> Choice:
     unit = _unit(host, what)
     if subject:
-        raise UsageError(f"{what} is a unit, and '{subject}' is one word too many")
+        raise UsageError(f"unexpected argument '{subject}' after the unit {what}")
     found = _look(arguments, host, unit)
     return found.chosen(choose_for_unit(found.findings, found.diagnosis, unit))
 

@@ -131,7 +131,7 @@ def test_what_cannot_be_planned_says_why(tmp_path: Path) -> None:
     for subject in ("eth0", "", "-1", "9" * 5000):
         with pytest.raises(UsageError):
             plan_move_interrupts(machine.host, subject)
-    with pytest.raises(CannotLookError, match="an image"):
+    with pytest.raises(CannotLookError, match="an offline image"):
         plan_move_interrupts(Host(tmp_path), "0")
 
 

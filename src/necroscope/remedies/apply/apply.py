@@ -84,7 +84,7 @@ def continue_fix(id: str, site: Site, *, even_vital: bool = False) -> Fix:
 def _refuse(plan: Plan, host: Host, *, even_vital: bool) -> None:
     """Refuse a plan, as it is made now, that has nothing to do or must not be carried out."""
     if not plan.steps:
-        what = "there is nothing that we may do" if plan.by_hand else "there is nothing to do"
+        what = "nothing can be applied automatically" if plan.by_hand else "there is nothing to do"
         raise RefusedError(what, hint="the plan says what is left to people" if plan.by_hand else "")
     refuse_vital(plan.vital, even_vital=even_vital)
     refuse_not_writable(plan, host)

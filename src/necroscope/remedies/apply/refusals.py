@@ -118,7 +118,7 @@ def left_in_the_middle(fixes: tuple[Fix, ...], host: Host) -> list[Fix]:
 def refuse_vital(vital: tuple[str, ...], *, even_vital: bool) -> None:
     """Refuse to stop what the node cannot do without, unless that was asked for."""
     if vital and not even_vital:
-        hint = "--even-vital does it all the same; nothing was changed"
+        hint = "nothing was changed; pass --even-vital to stop it anyway"
         raise RefusedError(f"the node cannot do without what this stops: {'; '.join(vital)}", hint=hint)
 
 

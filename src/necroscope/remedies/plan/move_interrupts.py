@@ -85,7 +85,7 @@ def _core(subject: str) -> int:
 
 def _queues(host: Host) -> list[_Served]:
     if not host.is_live:
-        raise CannotLookError("interrupts are those of a running machine, and this is an image")
+        raise CannotLookError("cannot move interrupts in an offline image")
     queues = open_nic_queues(host)()
     if queues.value is None:
         raise CannotLookError(f"the queues of network devices: {queues.reason}")
