@@ -11,36 +11,35 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import TypeVar
 
 from necroscope.errors import CannotLookError
+from necroscope.model.reading import Reading
 from necroscope.sources.hierarchies import Hierarchy, find_hierarchy
 from necroscope.sources.host import Host, parse_core_list
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, open_memory_cgroups
+
+T = TypeVar("T")
 
 LOOK_EVERY_SECONDS = 0.2
 STILL_FALLING_RATIO = 0.01  # in a second: more than comes and goes by itself
 
 
 def memory_hierarchy(host: Host) -> Hierarchy:
-    """Where memory cgroups are; CannotLookError where they cannot be seen."""
-    found = find_hierarchy(host, "memory")
-    if found.value is None:
-        assert found.absence
-        raise CannotLookError(
-            f"memory cgroups cannot be seen: {found.reason}", hint=MEMORY_CGROUPS.hint(found.absence)
-        )
-    return found.value
+    """Return where memory cgroups are; CannotLookError if they cannot be seen."""
+    return _known(find_hierarchy(host, "memory"), "seen")
 
 
 def count_memory_cgroups(host: Host) -> HierarchyCount:
-    """Memory cgroups in use and dying; CannotLookError where they cannot be counted."""
-    counts = open_memory_cgroups(host)()
-    if counts.value is None:
-        assert counts.absence
-        raise CannotLookError(
-            f"memory cgroups cannot be counted: {counts.reason}", hint=MEMORY_CGROUPS.hint(counts.absence)
-        )
-    return counts.value.memory
+    """Count memory cgroups in use and dying; CannotLookError if they cannot be counted."""
+    return _known(open_memory_cgroups(host)(), "counted").memory
+
+
+def _known(reading: Reading[T], done: str) -> T:
+    if reading.value is None:
+        hint = MEMORY_CGROUPS.hint(reading.absence) if reading.absence else ""
+        raise CannotLookError(f"memory cgroups cannot be {done}: {reading.reason}", hint=hint)
+    return reading.value
 
 
 def count_zombies(host: Host) -> int:
