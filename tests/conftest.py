@@ -74,7 +74,7 @@ def _images_are_held_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder = tmp_path_factory.getbasetemp() / "run"
     folder.mkdir(exist_ok=True)
     # Not by `monkeypatch`: it would be made before the fixtures of the test, and end after them.
-    with patch("necroscope.remedies.apply.machine_lock.RUN", folder):
+    with patch("necroscope.remedies.apply.lock.RUN", folder):
         yield
 
 

@@ -15,7 +15,7 @@ from necroscope.findings.catalog import ALL_DETECTORS
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.remedy_ids import REMEDIES
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.verify.quantities import QUANTITIES
 from necroscope.sources.catalog import SOURCES
 
@@ -132,9 +132,9 @@ def test_every_remedy_has_a_page_a_file_a_test_and_a_row() -> None:
     manual = (ROOT / "docs/fix.md").read_text()
     for id, remedy in ALL_REMEDIES.items():
         name = id.replace("-", "_")
-        assert (SRC / "remedies" / f"{name}.py").exists(), "one id everywhere"
+        assert (SRC / "remedies/plan" / f"{name}.py").exists(), "one id everywhere"
         assert " not " in " ".join(remedy.doc.split()), f"{id}: what it does not do"
-        tests = [ROOT / "tests" / folder / f"test_{name}.py" for folder in ("remedies", "real")]
+        tests = [ROOT / "tests" / folder / f"test_{name}.py" for folder in ("remedies/plan", "real")]
         assert any(path.exists() for path in tests), f"{id}: a test"
         assert f"`{id}`" in manual
 

@@ -25,7 +25,7 @@ STARTS_GUESTS = re.compile(r"^from lab\.machines\.qemu import", re.MULTILINE)
 ONLY_COMPUTES = {  # with the reason
     "tests/lab/test_kernels_scenario.py": "what is not marked long judges written answers",
     "tests/lab/test_pinterest_rounds.py": "arithmetic on what a kubelet did",
-    "tests/remedies/test_reboot.py": "asks only whether zombies can be made",
+    "tests/remedies/plan/test_reboot.py": "asks only whether zombies can be made",
     "tests/web/test_fleet_real.py": "its only test is marked",
     "tests/web/test_three_clicks.py": "the name of a function",
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from necroscope.cli.explain import all_ids
-from necroscope.remedies.disable_unit import DISABLE_UNIT
+from necroscope.remedies.plan.disable_unit import DISABLE_UNIT
 from necroscope.remedies.verify.quantities import ZOMBIE_GROWTH
 from tests.cli.conftest import Run
 

@@ -21,7 +21,7 @@ import pytest
 from necroscope.cli.main import main
 from necroscope.model.plan import Plan, Treatment
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.host_to_change import one_name
+from necroscope.remedies.apply.site import one_name
 from necroscope.remedies.plan.plan_document import plan_text, read_plan
 from tests.cli.conftest import PROGRAM, Document, Run
 from tests.remedies.killed import run_killed
@@ -352,7 +352,7 @@ def test_ctrl_c_between_two_steps_is_130_with_both_ways_out(
             os.kill(os.getpid(), signal.SIGTERM)
 
     with monkeypatch.context() as patch:
-        patch.setattr("necroscope.cli.fix_carry_out.note", interrupt)
+        patch.setattr("necroscope.cli.fix.note", interrupt)
         done = necroscope("fix", *words, "--apply")
     assert done.returncode == 130
     id = done.stdout.split(":")[0]

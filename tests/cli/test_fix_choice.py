@@ -121,7 +121,7 @@ def test_an_event_of_another_host_is_refused(image: Path, store: Path) -> None:
         (("zombie-memory-cgroup", ""), "nothing is called 'zombie-memory-cgroup'"),
         (("gone.service", ""), "there is no unit gone.service"),
         (("disable-unit", "gone"), "there is no unit gone.service"),
-        (("ecs.service", "now"), "one word too many"),
+        (("ecs.service", "now"), "unexpected argument"),
         ((RESTART_ID, ""), "is nothing to explain"),
         (("nic-reset-20260415T100000.000Z-9", ""), "there is no event"),
     ],

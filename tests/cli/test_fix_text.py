@@ -6,8 +6,8 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from necroscope.cli.fix_records import OlderFixes
 from necroscope.cli.fix_text import Shown, done_lines, plan_lines
-from necroscope.cli.older_fixes import OlderFixes
 from necroscope.cli.screen import Screen
 from necroscope.model.examination import NotChecked
 from necroscope.model.fix import Fix, FixState, Progress, StepState

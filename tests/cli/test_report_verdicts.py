@@ -10,9 +10,9 @@ import pytest
 
 from necroscope.cli import verify
 from necroscope.model.plan import Goal
+from necroscope.remedies.apply.fixes import VERDICT
 from necroscope.remedies.apply.fixes_folder import fixes_folder
 from necroscope.remedies.apply.journal import Entry, Happening
-from necroscope.remedies.apply.verdicts import VERDICT
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from tests.cli.conftest import Document, Run
 from tests.remedies.on_record import applied_fix, plan_of, put_on_record

@@ -28,7 +28,7 @@ def carry_out(host: Host, plan: Plan) -> list[State]:
         action = ALL_ACTIONS[step.action]
         for _ in range(2):
             assert action.do(host, step)
-            assert action.amiss(host, step) == ""
+            assert action.check(host, step) == ""
     return before
 
 
@@ -37,8 +37,8 @@ def take_back(host: Host, plan: Plan, before: Sequence[State]) -> None:
     for step, state in reversed(list(zip(plan.steps, before, strict=True))):
         action = ALL_ACTIONS[step.action]
         for _ in range(2):
-            action.take_back(host, step, state)
-            assert action.not_back(host, step, state) == ""
+            action.undo(host, step, state)
+            assert action.check_undone(host, step, state) == ""
 
 
 def listing(root: Path, folder: str = "etc/systemd") -> dict[str, tuple[object, ...]]:

@@ -9,7 +9,7 @@ import pytest
 
 from lab.machines.kernels import KernelError, kernel_of
 from lab.machines.qemu import Cgroups, Guest, why_not
-from necroscope.remedies.clean_before_removal import SCRIPT
+from necroscope.remedies.plan.clean_before_removal import SCRIPT
 
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 

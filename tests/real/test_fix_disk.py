@@ -10,9 +10,9 @@ import pytest
 from lab.faults.small_disks import SmallDisk, small_disk, why_not
 from necroscope.errors import ChangeError, StoreError
 from necroscope.remedies.apply.apply import apply, continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing, make_tree, plan_for, tree_remedy

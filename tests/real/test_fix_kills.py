@@ -17,9 +17,9 @@ from necroscope.cli.main import main
 from necroscope.errors import FixHeldError, RefusedError
 from necroscope.model.fix import Fix, FixState
 from necroscope.remedies.apply.apply import apply, continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.remedies.plan.plan_document import plan_text
 from necroscope.sources.host import Host

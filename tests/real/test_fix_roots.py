@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.machines.nspawn import Container, why_not
-from necroscope.remedies.host_to_change import host_to_change
+from necroscope.remedies.apply.site import host_to_change
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_activity import read_activity
 from tests.unprivileged import as_nobody
@@ -44,7 +44,7 @@ for path in "$@"; do mkdir -p ".$path"; mount --rbind "$path" ".$path"; done
 LOOK = """
 import sys
 from pathlib import Path
-from necroscope.remedies.host_to_change import host_to_change
+from necroscope.remedies.apply.site import host_to_change
 from necroscope.sources.systemd.unit_activity import read_activity
 host = host_to_change(Path(sys.argv[1]))
 print(host.is_live, read_activity(host).value is not None)

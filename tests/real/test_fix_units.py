@@ -215,7 +215,7 @@ def test_a_path_that_would_start_it_at_once_is_stopped_first(machine: Container)
     take_back(host, plan, before)
     alone = replace(plan.steps[0], value="always.service")
     assert "on again: always.service" in ALL_ACTIONS["stop-unit"].do(host, alone)
-    assert "on again: always.service" in ALL_ACTIONS["stop-unit"].amiss(host, alone)
+    assert "on again: always.service" in ALL_ACTIONS["stop-unit"].check(host, alone)
     machine.run(["systemctl", "reset-failed", "always.service", "always.path"])
     machine.run(["systemctl", "start", "always.path"])
 
@@ -352,6 +352,6 @@ def test_what_somebody_else_has_changed_since_is_not_overwritten(machine: Contai
     drop_in = machine.root / plan.steps[-1].target.lstrip("/")
     drop_in.write_text("[Unit]\nDescription=mine\n")
     with pytest.raises(ChangeError, match="somebody else"):
-        ALL_ACTIONS["write-file"].take_back(host, plan.steps[-1], before[-1])
+        ALL_ACTIONS["write-file"].undo(host, plan.steps[-1], before[-1])
     drop_in.write_text(plan.steps[-1].value)
     take_back(host, plan, before)

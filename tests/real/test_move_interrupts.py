@@ -19,8 +19,8 @@ from lab.machines import nspawn
 from necroscope.errors import ChangeError
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.set_affinity import SET_AFFINITY
-from necroscope.remedies.move_interrupts import plan_move_interrupts
 from necroscope.remedies.plan.irqbalance import DROP_IN, UNIT
+from necroscope.remedies.plan.move_interrupts import plan_move_interrupts
 from necroscope.sources.host import Host
 from necroscope.sources.interrupt_affinity import read_interrupt_affinity, read_online_cores
 from necroscope.sources.nic_queues import NicQueue, open_nic_queues
@@ -116,16 +116,16 @@ def test_they_are_moved_off_the_core_and_put_back_exactly() -> None:
     assert f"{queue.irq} {queue.irq_name}" in {step.target for step in steps}
     states = [SET_AFFINITY.look(host, step) for step in steps]
     for step in steps:
-        assert SET_AFFINITY.amiss(host, step)
+        assert SET_AFFINITY.check(host, step)
         assert SET_AFFINITY.do(host, step) and SET_AFFINITY.do(host, step)
-        assert SET_AFFINITY.amiss(host, step) == ""
+        assert SET_AFFINITY.check(host, step) == ""
     assert plan_move_interrupts(host, str(queue.cores[0])).steps == ()
     moved = {irq for irq, cores in allowed().items() if cores != before[irq]}
     assert moved == {step.target.split()[0] for step in steps}
     for step, state in zip(steps, states, strict=True):
-        assert SET_AFFINITY.not_back(host, step, state)
-        SET_AFFINITY.take_back(host, step, state)
-        assert SET_AFFINITY.not_back(host, step, state) == ""
+        assert SET_AFFINITY.check_undone(host, step, state)
+        SET_AFFINITY.undo(host, step, state)
+        assert SET_AFFINITY.check_undone(host, step, state) == ""
     assert allowed() == before
 
 

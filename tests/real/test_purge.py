@@ -25,10 +25,10 @@ from lab.faults.zombies import HIERARCHY, in_use, tracked, why_not
 from necroscope.model.plan import Step
 from necroscope.remedies.actions import holding
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
+from necroscope.remedies.actions.counting import noise_floor
 from necroscope.remedies.actions.holding import read_holding
-from necroscope.remedies.actions.purge_limits import noise_floor
-from necroscope.remedies.purge_zombies import plan_purge_zombies
-from necroscope.remedies.remedy import Part
+from necroscope.remedies.plan.purge_zombies import plan_purge_zombies
+from necroscope.remedies.plan.remedy import Part
 from necroscope.sources.host import Host
 from necroscope.sources.zombie_holders import read_zombie_holders
 
@@ -89,7 +89,7 @@ def carry_out(step: Step) -> str:
     action = ALL_ACTIONS[step.action]
     outcome = action.do(HOST, step)
     deadline = time.monotonic() + 30
-    while (amiss := action.amiss(HOST, step)) and time.monotonic() < deadline:
+    while (amiss := action.check(HOST, step)) and time.monotonic() < deadline:
         assert "still frees" in amiss, amiss  # also what others have left: the kernel counts for all
     assert amiss == ""
     return outcome

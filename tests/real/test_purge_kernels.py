@@ -45,14 +45,14 @@ for kind in ("read", "tmpfs"):
 time.sleep(4)
 
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.purge_zombies import plan_purge_zombies
+from necroscope.remedies.plan.purge_zombies import plan_purge_zombies
 from necroscope.remedies.actions.counting import count_zombies
 from necroscope.sources.host import Host
 host = Host()
 before = count_zombies(host)
 part = plan_purge_zombies(host, "")
 again = plan_purge_zombies(host, part.subject)
-done = [(s.action, s.target, s.value, ALL_ACTIONS[s.action].do(host, s), ALL_ACTIONS[s.action].amiss(host, s))
+done = [(s.action, s.target, s.value, ALL_ACTIONS[s.action].do(host, s), ALL_ACTIONS[s.action].check(host, s))
         for s in part.steps]
 print(json.dumps({{
     "before": before, "after": count_zombies(host), "steps": done,

@@ -49,15 +49,15 @@ def write_drop_in(machine: Container, value: str) -> None:
 def test_what_runs_without_its_new_settings_is_amiss_until_it_is_restarted(machine: Container) -> None:
     host = Host(machine.root)
     assert RESTART_UNIT.look(host, step(WHEN_DONE)) == {"state": "active"}
-    assert RESTART_UNIT.amiss(host, step(WHEN_DONE)) == ""
+    assert RESTART_UNIT.check(host, step(WHEN_DONE)) == ""
     before = process(machine)
     write_drop_in(machine, "b")
     systemctl(machine, "daemon-reload")
-    assert "was started before" in RESTART_UNIT.amiss(host, step(WHEN_DONE))
+    assert "was started before" in RESTART_UNIT.check(host, step(WHEN_DONE))
     write_drop_in(machine, "c")
-    assert "has not loaded" in RESTART_UNIT.amiss(host, step(WHEN_DONE))
+    assert "has not loaded" in RESTART_UNIT.check(host, step(WHEN_DONE))
     RESTART_UNIT.do(host, step(WHEN_DONE))
-    assert RESTART_UNIT.amiss(host, step(WHEN_DONE)) == ""
+    assert RESTART_UNIT.check(host, step(WHEN_DONE)) == ""
     assert process(machine) != before
     environment = systemctl(machine, "show", "--property=Environment", "--value", UNIT).stdout
     assert environment == "A=c\n"
@@ -67,17 +67,17 @@ def test_each_kind_restarts_in_one_direction_only(machine: Container) -> None:
     host = Host(machine.root)
     before = process(machine)
     RESTART_UNIT.do(host, step(WHEN_UNDONE))
-    RESTART_UNIT.take_back(host, step(WHEN_DONE), {"state": "active"})
-    RESTART_UNIT.take_back(host, step(WHEN_UNDONE), {"state": "inactive"})
+    RESTART_UNIT.undo(host, step(WHEN_DONE), {"state": "active"})
+    RESTART_UNIT.undo(host, step(WHEN_UNDONE), {"state": "inactive"})
     assert process(machine) == before
-    RESTART_UNIT.take_back(host, step(WHEN_UNDONE), {"state": "active"})
-    assert RESTART_UNIT.not_back(host, step(WHEN_UNDONE), {"state": "active"}) == ""
+    RESTART_UNIT.undo(host, step(WHEN_UNDONE), {"state": "active"})
+    assert RESTART_UNIT.check_undone(host, step(WHEN_UNDONE), {"state": "active"}) == ""
     assert process(machine) != before
 
 
 def test_a_unit_that_does_not_start_again_is_said_to_be_so(machine: Container) -> None:
     host = Host(machine.root)
     RESTART_UNIT.do(host, step(WHEN_DONE, BROKEN))
-    assert RESTART_UNIT.amiss(host, step(WHEN_DONE, BROKEN)) == f"{BROKEN} is failed"
+    assert RESTART_UNIT.check(host, step(WHEN_DONE, BROKEN)) == f"{BROKEN} is failed"
     with pytest.raises(ChangeError, match="systemd"):
         RESTART_UNIT.do(host, step(WHEN_DONE, "no such unit"))

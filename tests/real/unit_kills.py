@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from necroscope.cli.main import main
 from necroscope.model.fix import FixState
 from necroscope.remedies.apply.apply import continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.sources.host import Host
 from tests.remedies.killed import run_killed

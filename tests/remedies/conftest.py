@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.site import Site
 from necroscope.sources.host import Host
 from tests.remedies.trees import make_tree, tree_remedy
 

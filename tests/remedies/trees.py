@@ -17,9 +17,9 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Goal, Plan, Step, Treatment
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.plan.make_plan import make_plan
-from necroscope.remedies.remedy import Part, Remedy
+from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.sources.host import Host
 from necroscope.store.durable import remove_partials, write_durably
 

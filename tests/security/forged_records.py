@@ -17,9 +17,9 @@ from necroscope.errors import RefusedError
 from necroscope.model.fix import Fix, State
 from necroscope.model.plan import Step, Treatment
 from necroscope.remedies.apply.apply import continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes_folder import fixes_folder
 from necroscope.remedies.apply.journal import Entry, Happening, entry_line
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.remedies.plan.plan_document import plan_text

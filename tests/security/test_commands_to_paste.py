@@ -17,9 +17,9 @@ from unittest.mock import Mock
 import pytest
 
 from lab.machines.image_roots import plant
+from necroscope.cli.fix_records import OlderFixes
 from necroscope.cli.fix_text import Shown, plan_lines
 from necroscope.cli.main import main
-from necroscope.cli.older_fixes import OlderFixes
 from necroscope.cli.screen import Screen
 from necroscope.diagnosis.causes import AdviceRule, load_causes
 from necroscope.diagnosis.diagnose import diagnose
@@ -29,7 +29,8 @@ from necroscope.inventory.judge import judge
 from necroscope.inventory.policy import Policy
 from necroscope.model.plan import ByHand, Step, Treatment
 from necroscope.model.zombie_holder import HolderKind, HoldingProcess
-from necroscope.remedies.plan.by_hand import advise
+from necroscope.remedies.plan.holder_advice import advise
+from necroscope.remedies.plan.purge_zombies import _reclaim
 from necroscope.remedies.plan.steps import (
     file_step,
     mask_step,
@@ -37,7 +38,6 @@ from necroscope.remedies.plan.steps import (
     stop_step,
     unlink_step,
 )
-from necroscope.remedies.purge_zombies import _tell
 from necroscope.server.questions.explained import plan_steps
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.hierarchies import Hierarchy
@@ -49,7 +49,7 @@ from tests.diagnosis.test_diagnose import MOMENTS, incident
 from tests.inventories import FAILED, inventory, unit
 from tests.inventory.test_judge import TODAY
 from tests.remedies.on_record import plan_of
-from tests.remedies.plan.test_by_hand import ZOMBIES, holder, holding
+from tests.remedies.plan.test_holder_advice import ZOMBIES, holder, holding
 from tests.security.hostile_names import NAMES, check_command, commands_in, renamed, strings
 from tests.server.questions.test_diagnosis import EMPTY
 
@@ -69,7 +69,7 @@ def steps(name: str, root: Path) -> list[Step]:
     """All kinds of steps about a unit and a cgroup of this name, of a live host and of an image."""
     effects = StopEffects(along=(f"{name}.scope",), started={name: "x"}, lost={f"{name}.scope": name})
     made = [
-        _tell(Host(), Hierarchy(version, "/sys/fs/cgroup", ("memory",)), f"/{name}") for version in (1, 2)
+        _reclaim(Host(), Hierarchy(version, "/sys/fs/cgroup", ("memory",)), f"/{name}") for version in (1, 2)
     ]
     for host in (Host(), Host(root / name.replace("/", "_"))):
         made += [

@@ -11,7 +11,7 @@ import pytest
 from necroscope.cli.main import main
 from necroscope.model.plan import Goal, Treatment
 from necroscope.remedies.apply.apply import apply
-from necroscope.remedies.apply.executor import Site
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.remedies.plan.plan_document import plan_text
 from necroscope.sources.host import Host

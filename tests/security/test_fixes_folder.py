@@ -18,11 +18,11 @@ from necroscope.cli.main import main
 from necroscope.errors import RefusedError, StoreError, UsageError
 from necroscope.model.fix import FixState
 from necroscope.model.plan import Plan, Treatment
-from necroscope.remedies.apply import machine_lock
+from necroscope.remedies.apply import lock
 from necroscope.remedies.apply.apply import apply
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
@@ -140,7 +140,7 @@ def test_records_that_others_may_enter_are_refused(site: Site, mode: int) -> Non
 @as_root
 def test_what_the_service_owns_in_run_holds_up_no_fix(site: Site) -> None:
     """systemd gives the service's user a folder there; the lock of fixes is in another."""
-    service = machine_lock.RUN / "necroscope"
+    service = lock.RUN / "necroscope"
     service.mkdir(exist_ok=True)
     os.chown(service, NOBODY, NOBODY)
     assert apply(plan_of(site), site).state is FixState.APPLIED
@@ -152,12 +152,12 @@ def test_the_lock_of_the_machine_is_not_made_where_others_want(
 ) -> None:
     for name in ("run", "elsewhere"):
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(machine_lock, "RUN", tmp_path / "run")
+    monkeypatch.setattr(lock, "RUN", tmp_path / "run")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     if planted == "link":
-        (tmp_path / "run" / machine_lock.FOLDER).symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "run" / lock.FOLDER).symlink_to(tmp_path / "elsewhere")
     else:
-        (tmp_path / "run" / machine_lock.FOLDER).mkdir(mode=0o777)
+        (tmp_path / "run" / lock.FOLDER).mkdir(mode=0o777)
     with pytest.raises(StoreError):
         apply(plan_of(site), site)
     assert not list((tmp_path / "elsewhere").iterdir())

@@ -22,8 +22,8 @@ from necroscope.errors import NecroscopeError, StoreError
 from necroscope.model.plan import Treatment
 from necroscope.remedies.apply import executor as carrying_out
 from necroscope.remedies.apply.apply import apply
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes_folder import fixes_folder
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host

@@ -20,10 +20,10 @@ from necroscope.model.fix import FixState, State
 from necroscope.model.plan import Step, Treatment
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.apply.apply import apply
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import read_fixes
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 from tests.remedies.trees import listing

@@ -9,8 +9,8 @@ from typing import Any
 from lab.scenarios.kernels.leaving import SETTLE_SECONDS, Files, leave, parent_of_zombies
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.actions.counting import count_zombies
-from necroscope.remedies.clean_before_removal import SCRIPT
-from necroscope.remedies.purge_zombies import plan_purge_zombies
+from necroscope.remedies.plan.clean_before_removal import SCRIPT
+from necroscope.remedies.plan.purge_zombies import plan_purge_zombies
 from necroscope.sources.hierarchies import Hierarchy
 from necroscope.sources.host import Host
 
@@ -31,7 +31,7 @@ def purge(host: Host, subject: str) -> dict[str, Any]:
             "target": step.target,
             "value": step.value,
             "did": ALL_ACTIONS[step.action].do(host, step),
-            "amiss": ALL_ACTIONS[step.action].amiss(host, step),
+            "amiss": ALL_ACTIONS[step.action].check(host, step),
         }
         for step in part.steps
     ]

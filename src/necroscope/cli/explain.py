@@ -134,7 +134,9 @@ def _threshold(id: str) -> str:
 
 
 def _remedy(id: str) -> str:
-    from necroscope.remedies.catalog import ALL_REMEDIES  # all that they plan with, for their pages alone
+    from necroscope.remedies.plan.catalog import (
+        ALL_REMEDIES,  # all that they plan with, for their pages alone
+    )
 
     plan = fix_command(id, SUBJECTS.get(id, ""))
     return f"{ALL_REMEDIES[id].doc}\n\nTo plan it, which changes nothing: {plan}"

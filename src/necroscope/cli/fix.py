@@ -15,23 +15,27 @@ says how to go on and how to take back what was done. It never asks.
 from __future__ import annotations
 
 import argparse
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from necroscope.cli.answer import Answer
 from necroscope.cli.arguments import add_root, add_store, duration, look_duration
-from necroscope.cli.fix_carry_out import apply_plan, go_on, site_of, take_back
-from necroscope.cli.fix_document import fix_document, older_document
-from necroscope.cli.fix_text import Shown, list_lines, plan_lines
-from necroscope.cli.older_fixes import OlderFixes, older_fixes
+from necroscope.cli.fix_records import OlderFixes, fix_document, older_document, older_fixes
+from necroscope.cli.fix_text import Shown, done_lines, list_lines, plan_lines
 from necroscope.cli.output_file import refuse_existing, write_output
-from necroscope.errors import UsageError
+from necroscope.cli.screen import note, progress_bar
+from necroscope.errors import StoreError, UsageError
 from necroscope.model.examination import NotChecked
+from necroscope.model.fix import Fix, FixState
 from necroscope.model.plan import Plan
-from necroscope.remedies.apply.apply import refuse_early
+from necroscope.remedies.apply.apply import apply, continue_fix, refuse_early
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.lock import holder_of
-from necroscope.remedies.host_to_change import host_to_change, one_name
+from necroscope.remedies.apply.site import Site, host_to_change, one_name
+from necroscope.remedies.apply.undo import undo
 from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.remedies.plan.plan_document import plan_document, plan_text, read_plan
 from necroscope.sources.host import Host
@@ -42,6 +46,8 @@ EXIT_CODES = """exit codes:
   3    could not look
   130  interrupted"""
 MODES = {"--plan": "plan", "--undo": "undo", "--continue": "continue_", "--list": "list"}
+IN_PART = 2  # as where a step failed
+INTERRUPTED = 130
 WITHOUT_PLAN = ("--undo", "--continue", "--list")
 
 
@@ -109,15 +115,15 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.list:
         return _list(arguments, host)
     if arguments.undo is not None:
-        return take_back(arguments, host)
+        return _undo(arguments, host)
     if arguments.continue_ is not None:
-        return go_on(arguments, host)
+        return _go_on(arguments, host)
     refuse_existing(arguments)
     plan, not_checked = (read_plan(arguments.plan), ()) if arguments.plan else _new_plan(arguments, host)
     if arguments.output:
         write_output(arguments.output, plan_text(plan).encode(), force=arguments.force)
     if arguments.apply and (plan.steps or plan.by_hand):
-        return apply_plan(arguments, host, plan, not_checked)
+        return _apply_plan(arguments, host, plan, not_checked)
     return _show(arguments, host, plan, not_checked)
 
 
@@ -143,7 +149,7 @@ def _new_plan(arguments: argparse.Namespace, host: Host) -> tuple[Plan, tuple[No
     from necroscope.cli.fix_choice import choose  # the whole of doctor, which --list and --undo do without
 
     if arguments.apply:
-        refuse_early(site_of(arguments, host), arguments.what)
+        refuse_early(_site_of(arguments, host), arguments.what)
     choice = choose(arguments, host)
     return make_plan(host, choice.treatments, choice.reasons, choice.goals), choice.not_checked
 
@@ -178,3 +184,83 @@ def _list(arguments: argparse.Namespace, host: Host) -> Answer:
     older = OlderFixes.of(found, host, holder_of(arguments.store))
     body = {"fixes": [fix_document(fix) for fix in found.fixes], **older_document(older)}
     return Answer(0, body, lambda screen: "\n".join(list_lines(screen, found, older, arguments.store)))
+
+
+def _apply_plan(
+    arguments: argparse.Namespace, host: Host, plan: Plan, not_checked: Sequence[NotChecked]
+) -> Answer:
+    """Carry out a plan, after it was measured how things are without it.
+
+    `not_checked` is what the look could not see on which the plan rests.
+    """
+    site = _site_of(arguments, host)
+
+    def measure() -> None:
+        from necroscope.cli.measuring import record_baseline
+
+        try:
+            record_baseline(host, site.store, arguments.baseline, progress_bar)
+        except KeyboardInterrupt:
+            _say("interrupted before the first step: nothing was changed")
+            raise
+
+    prepare = measure if arguments.baseline and host.is_live else None
+    with _undisturbed():
+        is_new = arguments.plan is None
+        fix = apply(plan, site, is_new=is_new, even_vital=arguments.even_vital, prepare=prepare)
+    return _answer(fix, FixState.APPLIED, arguments, not_checked)
+
+
+def _go_on(arguments: argparse.Namespace, host: Host) -> Answer:
+    """Do what is left of a fix."""
+    with _undisturbed():
+        fix = continue_fix(arguments.continue_, _site_of(arguments, host), even_vital=arguments.even_vital)
+    return _answer(fix, FixState.APPLIED, arguments)
+
+
+def _undo(arguments: argparse.Namespace, host: Host) -> Answer:
+    """Undo a fix."""
+    with _undisturbed():
+        fix = undo(arguments.undo, _site_of(arguments, host), force=arguments.force)
+    return _answer(fix, FixState.UNDONE, arguments)
+
+
+def _answer(
+    fix: Fix, wanted: FixState, arguments: argparse.Namespace, not_checked: Sequence[NotChecked] = ()
+) -> Answer:
+    body = {
+        "fix": fix_document(fix),
+        "plan": plan_document(fix.plan),
+        "not_checked": [asdict(row) for row in not_checked],
+    }
+    code = IN_PART if fix.state is FixState.UNDONE_IN_PART else 0 if fix.state is wanted else INTERRUPTED
+    store = arguments.store
+    return Answer(code, body, lambda screen: "\n".join(done_lines(screen, fix, store, not_checked)))
+
+
+def _site_of(arguments: argparse.Namespace, host: Host) -> Site:
+    """Where a fix happens. Raises StoreError where its record has no place."""
+    if arguments.store is None:
+        raise StoreError("there is no folder for the record of a fix", hint="--store names one")
+    return Site(host, arguments.store, _say)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # the terminal may be gone, the fix goes on
+        note(text)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A lost connection must not end a fix in the middle; SIGTERM is like Ctrl-C, so that it is recorded."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    hang_up_before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    end_before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, hang_up_before)
+        signal.signal(signal.SIGTERM, end_before)

@@ -30,7 +30,7 @@ from necroscope.remedies.plan.choose import (
     choose_for_unit,
     without_absent_cores,
 )
-from necroscope.signals.thresholds import Thresholds, load_thresholds
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
 from necroscope.sources.interrupt_affinity import read_online_cores
 from necroscope.store.config import load_trust_kmsg
@@ -107,7 +107,7 @@ def _for_remedy(arguments: argparse.Namespace, host: Host, remedy: str, subject:
 def _for_unit(arguments: argparse.Namespace, host: Host, what: str, subject: str) -> Choice:
     unit = _unit(host, what)
     if subject:
-        raise UsageError(f"{what} is a unit, and '{subject}' is one word too many")
+        raise UsageError(f"unexpected argument '{subject}' after the unit {what}")
     found = _look(arguments, host, unit)
     return found.chosen(choose_for_unit(found.findings, found.diagnosis, unit))
 
@@ -166,7 +166,9 @@ def _look(arguments: argparse.Namespace, host: Host, *units: str) -> Found:
         return _look_at_units(arguments, host)
     named = [unit for unit in units if unit]
     trust_kmsg = load_trust_kmsg(arguments.config)
-    settings = LookSettings(arguments.duration, _thresholds(arguments), arguments.store, trust_kmsg)
+    settings = LookSettings(
+        arguments.duration, load_thresholds(arguments.config), arguments.store, trust_kmsg
+    )
     looked = look_now(host, settings, named)
     if looked.segment.interrupted:
         raise KeyboardInterrupt
@@ -179,12 +181,8 @@ def _look_at_units(arguments: argparse.Namespace, host: Host) -> Found:
     from necroscope.inventory.look import look_at_units
     from necroscope.inventory.policy import Policy
 
-    look = look_at_units(host, arguments.duration, _thresholds(arguments), progress_bar)
+    look = look_at_units(host, arguments.duration, load_thresholds(arguments.config), progress_bar)
     if look.interrupted:
         raise KeyboardInterrupt
     judgement = judge(look.inventory, look.loops, Policy(), datetime.date.min)
     return Found(judgement.findings, None, judgement.not_checked)
-
-
-def _thresholds(arguments: argparse.Namespace) -> Thresholds:
-    return load_thresholds(arguments.config)

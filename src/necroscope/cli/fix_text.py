@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from necroscope.cli.finding_text import not_checked_lines
-from necroscope.cli.older_fixes import OlderFixes
+from necroscope.cli.fix_records import OlderFixes
 from necroscope.cli.screen import Screen
 from necroscope.model.examination import NotChecked
 from necroscope.model.fix import Fix, FixState, StepState
@@ -45,7 +45,7 @@ STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A plan, and what whoever reads it has to know beside it."""
+    """A plan, and what whoever reads it has to know with it."""
 
     plan: Plan
     not_checked: tuple[NotChecked, ...]  # of the look that it rests on
@@ -111,7 +111,7 @@ def list_lines(screen: Screen, found: Fixes, older: OlderFixes, store: Path) -> 
         if place:
             yield ""
         yield screen.paint(screen.wrap(f"{fix.id}: {fix.state.value}"), STYLES[fix.state])
-        done = f"{fix.plan.where}: {_treatments(fix.plan)}"
+        done = f"{fix.plan.where}: {', '.join(map(str, fix.plan.treatments))}"
         yield screen.wrap(f"{done}; {fix.who}, {iso_utc(fix.begun_ns)}", 2)
         yield from _progress_lines(screen, fix)
 
@@ -127,15 +127,11 @@ def _older_lines(screen: Screen, older: OlderFixes, store: Path) -> Iterator[str
         yield screen.paint(screen.wrap(f"{fix.id} failed, and what it did before that holds"), "warning")
         yield screen.wrap(ways_out(fix, store), 2)
         yield ""
-    for line in _notes(older):
+    notes = [f"a fix is being carried out by {older.holder}"] if older.holder else []
+    notes += [f"the record of an older fix is damaged: {one.error.what}" for one in older.damaged]
+    for line in notes:
         yield screen.paint(screen.wrap(line), "warning")
         yield ""
-
-
-def _notes(older: OlderFixes) -> Iterator[str]:
-    if older.holder:
-        yield f"a fix is being carried out by {older.holder}"
-    yield from (f"the record of an older fix is damaged: {one.error.what}" for one in older.damaged)
 
 
 def _progress_lines(screen: Screen, fix: Fix) -> Iterator[str]:
@@ -154,10 +150,6 @@ def _head(shown: Shown) -> str:
     # What was not looked at is not known to be well.
     how_far = " in what could be looked at" if shown.not_checked and not plan.treatments else ""
     return f"{plan.where}: nothing to do{how_far}"
-
-
-def _treatments(plan: Plan) -> str:
-    return ", ".join(map(str, plan.treatments))
 
 
 def _step_lines(screen: Screen, number: int, step: Step) -> Iterator[str]:
@@ -242,6 +234,6 @@ def _names_for(plan: Plan, arguments: argparse.Namespace) -> list[str]:
 
 
 def _command_line(screen: Screen, title: str, text: str) -> str:
-    """A command to be copied, on a line of its own where it does not fit beside its title."""
+    """A command to be copied, on a line of its own if it does not fit behind its title."""
     fits = len(title) + 1 + len(text) <= screen.width
     return f"{title} {visible_text(text)}" if fits else f"{title}\n  {visible_text(text)}"

@@ -31,9 +31,8 @@ from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Comparison, Verdict, Verification
-from necroscope.remedies.apply.fixes import find_fix, read_fixes
+from necroscope.remedies.apply.fixes import find_fix, keep_verdict, read_fixes
 from necroscope.remedies.apply.recovery_hints import our_command
-from necroscope.remedies.apply.verdicts import keep_verdict
 from necroscope.remedies.verify.change import Change, after_window, change_at, change_of, newest_applied
 from necroscope.remedies.verify.expect import expect_goals
 from necroscope.remedies.verify.observe import Recording

@@ -46,11 +46,11 @@ def test_links_are_removed_and_come_back_with_the_same_text(root: Path) -> None:
     REMOVE_LINKS.do(host, UNLINK)
     assert texts(root) == {}
     assert (root / "etc/systemd/system/a.target.wants").is_dir()
-    assert REMOVE_LINKS.amiss(host, UNLINK) == ""
-    assert "not as before" in REMOVE_LINKS.not_back(host, UNLINK, before)
-    REMOVE_LINKS.take_back(host, UNLINK, before)
+    assert REMOVE_LINKS.check(host, UNLINK) == ""
+    assert "not as before" in REMOVE_LINKS.check_undone(host, UNLINK, before)
+    REMOVE_LINKS.undo(host, UNLINK, before)
     assert texts(root) == LINKS
-    assert REMOVE_LINKS.not_back(host, UNLINK, before) == ""
+    assert REMOVE_LINKS.check_undone(host, UNLINK, before) == ""
 
 
 def test_a_crash_in_the_middle_is_gone_on_with_and_taken_back(root: Path) -> None:
@@ -58,13 +58,13 @@ def test_a_crash_in_the_middle_is_gone_on_with_and_taken_back(root: Path) -> Non
     before = REMOVE_LINKS.look(host, UNLINK)
     first, second = (root / path.lstrip("/") for path in LINKS)
     first.unlink()
-    assert str(LINKS.keys() - {f"/{first.relative_to(root)}"}).strip("{}'") in REMOVE_LINKS.amiss(
+    assert str(LINKS.keys() - {f"/{first.relative_to(root)}"}).strip("{}'") in REMOVE_LINKS.check(
         host, UNLINK
     )
     REMOVE_LINKS.do(host, UNLINK)
     assert not second.is_symlink()
     second.symlink_to(LINKS[f"/{second.relative_to(root)}"])
-    REMOVE_LINKS.take_back(host, UNLINK, before)
+    REMOVE_LINKS.undo(host, UNLINK, before)
     assert texts(root) == LINKS
 
 
@@ -83,7 +83,7 @@ def test_a_mask_is_made_only_where_nothing_is(root: Path) -> None:
     for _ in range(2):
         MAKE_LINK.do(host, MASK)
     assert texts(root)[MASK.target] == "/dev/null"
-    MAKE_LINK.take_back(host, MASK, before)
+    MAKE_LINK.undo(host, MASK, before)
     assert texts(root) == LINKS
     place.write_text("[Unit]\n")
     with pytest.raises(ChangeError, match="no link"):
@@ -93,14 +93,14 @@ def test_a_mask_is_made_only_where_nothing_is(root: Path) -> None:
     with pytest.raises(ChangeError, match="leads to"):
         MAKE_LINK.do(host, MASK)
     with pytest.raises(ChangeError, match="not ours"):
-        MAKE_LINK.take_back(host, MASK, before)
+        MAKE_LINK.undo(host, MASK, before)
 
 
 def test_folders_that_a_mask_needs_come_and_go_with_it(tmp_path: Path) -> None:
     host = Host(tmp_path)
     before = MAKE_LINK.look(host, MASK)
     MAKE_LINK.do(host, MASK)
-    MAKE_LINK.take_back(host, MASK, before)
+    MAKE_LINK.undo(host, MASK, before)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -112,18 +112,18 @@ def test_the_owner_of_a_link_comes_back_too(root: Path) -> None:
     before = REMOVE_LINKS.look(host, UNLINK)
     REMOVE_LINKS.do(host, UNLINK)
     place.symlink_to(LINKS[f"{ETC}/y.service"])  # as after a kill right before its owner is set
-    assert REMOVE_LINKS.not_back(host, UNLINK, before) != ""
-    REMOVE_LINKS.take_back(host, UNLINK, before)
+    assert REMOVE_LINKS.check_undone(host, UNLINK, before) != ""
+    REMOVE_LINKS.undo(host, UNLINK, before)
     assert (place.lstat().st_uid, place.lstat().st_gid) == (1234, 1235)
-    assert REMOVE_LINKS.not_back(host, UNLINK, before) == ""
+    assert REMOVE_LINKS.check_undone(host, UNLINK, before) == ""
 
 
 def test_a_record_without_owners_is_taken_back_all_the_same(root: Path) -> None:
     host = Host(root)
     REMOVE_LINKS.do(host, UNLINK)
-    REMOVE_LINKS.take_back(host, UNLINK, LINKS)
+    REMOVE_LINKS.undo(host, UNLINK, LINKS)
     assert texts(root) == LINKS
-    assert REMOVE_LINKS.not_back(host, UNLINK, LINKS) == ""
+    assert REMOVE_LINKS.check_undone(host, UNLINK, LINKS) == ""
 
 
 def test_a_folder_that_is_a_link_to_nowhere_is_refused_before_anything_is_done(tmp_path: Path) -> None:
@@ -140,6 +140,6 @@ def test_a_folder_that_somebody_has_made_a_link_since_is_not_ours_to_remove(tmp_
     folder = tmp_path / "etc/systemd/system"
     folder.rename(tmp_path / "moved")
     folder.symlink_to("/moved")
-    MAKE_LINK.take_back(host, MASK, before)
+    MAKE_LINK.undo(host, MASK, before)
     assert folder.is_symlink()
     assert list((tmp_path / "moved").iterdir()) == []

@@ -26,11 +26,11 @@ def test_a_new_file_comes_with_its_folders_and_goes_with_them(tmp_path: Path) ->
     place = tmp_path / NAME.lstrip("/")
     assert (place.read_text(), place.stat().st_mode & 0o777) == ("[Unit]\n", 0o644)
     assert place.parent.stat().st_mode & 0o777 == 0o755
-    assert WRITE_FILE.amiss(host, step()) == ""
-    assert WRITE_FILE.not_back(host, step(), before)
-    WRITE_FILE.take_back(host, step(), before)
+    assert WRITE_FILE.check(host, step()) == ""
+    assert WRITE_FILE.check_undone(host, step(), before)
+    WRITE_FILE.undo(host, step(), before)
     assert list(tmp_path.rglob("*")) == [tmp_path / "etc"]
-    assert WRITE_FILE.not_back(host, step(), before) == ""
+    assert WRITE_FILE.check_undone(host, step(), before) == ""
 
 
 @pytest.mark.parametrize("content", [b"old\n", b"\xff\xfe", b""])
@@ -45,7 +45,7 @@ def test_an_old_file_comes_back_with_content_mode_and_owner(tmp_path: Path, cont
     before = WRITE_FILE.look(host, step())
     WRITE_FILE.do(host, step())
     assert place.stat().st_mode == status.st_mode
-    WRITE_FILE.take_back(host, step(), before)
+    WRITE_FILE.undo(host, step(), before)
     after = place.stat()
     assert place.read_bytes() == content
     assert (after.st_mode, after.st_uid, after.st_gid) == (status.st_mode, status.st_uid, status.st_gid)
@@ -59,7 +59,7 @@ def test_what_a_crash_left_half_written_is_finished_or_removed(tmp_path: Path) -
     WRITE_FILE.do(host, step())
     assert [path.name for path in place.parent.iterdir()] == ["50-x.conf"]
     place.with_name(".50-x.conf.partial").write_text("[Un")
-    WRITE_FILE.take_back(host, step(), before)
+    WRITE_FILE.undo(host, step(), before)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -68,7 +68,7 @@ def test_folders_that_somebody_else_uses_by_now_stay(tmp_path: Path) -> None:
     before = WRITE_FILE.look(host, step())
     WRITE_FILE.do(host, step())
     place.with_name("other.conf").write_text("")
-    WRITE_FILE.take_back(host, step(), before)
+    WRITE_FILE.undo(host, step(), before)
     assert [path.name for path in place.parent.iterdir()] == ["other.conf"]
 
 
@@ -94,7 +94,7 @@ def test_a_folder_that_leads_out_of_the_root_is_led_back_into_it(tmp_path: Path)
     WRITE_FILE.do(host, step())
     assert list(outside.iterdir()) == []
     assert (root / str(outside).lstrip("/") / "system/x.service.d/50-x.conf").read_text() == "[Unit]\n"
-    WRITE_FILE.take_back(host, step(), before)
+    WRITE_FILE.undo(host, step(), before)
     assert list((root / str(outside).lstrip("/")).iterdir()) == []
 
 

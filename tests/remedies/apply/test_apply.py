@@ -21,16 +21,18 @@ from necroscope.errors import (
     UsageError,
 )
 from necroscope.model.fix import Fix, FixState, StepState
+from necroscope.model.plan import Plan
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.apply import executor as carrying_out
-from necroscope.remedies.apply import machine_lock
+from necroscope.remedies.apply import lock
 from necroscope.remedies.apply.apply import apply, continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import find_fix, read_fixes
 from necroscope.remedies.apply.fixes_folder import fixes_folder
 from necroscope.remedies.apply.lock import held, holder_of
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
+from necroscope.remedies.plan.make_plan import make_plan
 from necroscope.sources.host import Host
 from tests.remedies.trees import NEW_TEXT, listing, plan_for
 
@@ -136,6 +138,31 @@ def test_nothing_to_do_is_refused(site: Site) -> None:
         apply(plan_for(site.host.root, "nothing"), site)
 
 
+@pytest.mark.parametrize(
+    ("is_new", "expected"), [(True, ["measured", "made"]), (False, ["made", "measured", "made"])]
+)
+def test_a_plan_is_made_again_after_the_measurement_and_an_old_one_before_it_too(
+    site: Site, monkeypatch: pytest.MonkeyPatch, is_new: bool, expected: list[str]
+) -> None:
+    plan = plan_for(site.host.root)
+    happened: list[str] = []
+
+    def make(*arguments: Any) -> Plan:
+        happened.append("made")
+        return make_plan(*arguments)
+
+    monkeypatch.setattr("necroscope.remedies.plan.make_plan.make_plan", make)
+    fix = apply(plan, site, is_new=is_new, prepare=lambda: happened.append("measured"))
+    assert fix.state is FixState.APPLIED and happened == expected
+
+
+def test_an_old_plan_is_refused_before_the_measurement(site: Site) -> None:
+    plan = plan_for(site.host.root)
+    (site.host.root / "etc/other").write_text("somebody else's\n")
+    with pytest.raises(HostChangedError):
+        apply(plan, site, prepare=lambda: pytest.fail("measured"))
+
+
 def test_a_plan_that_grew_old_while_it_was_measured_is_refused(site: Site) -> None:
     before = listing(site.host.root)
     plan = plan_for(site.host.root)
@@ -216,9 +243,9 @@ def test_an_effect_that_takes_a_moment_is_waited_for(site: Site, monkeypatch: py
 
     def late(host: Host, step: Any) -> str:
         asked.append(step.target)
-        return "not yet" if len(asked) < 3 else real.amiss(host, step)
+        return "not yet" if len(asked) < 3 else real.check(host, step)
 
-    real = replace_action(monkeypatch, "put-link", amiss=late)
+    real = replace_action(monkeypatch, "put-link", check=late)
     monkeypatch.setattr(carrying_out, "SETTLE_SECONDS", 30.0)
     assert apply(plan_for(site.host.root), site).state is FixState.APPLIED
 
@@ -238,7 +265,7 @@ def test_whatever_an_action_raises_is_recorded(
 
 
 @pytest.mark.parametrize("way", [continue_fix, undo])
-@pytest.mark.parametrize("part", ["do", "amiss"], ids=["in the step", "in its check"])
+@pytest.mark.parametrize("part", ["do", "check"], ids=["in the step", "in its check"])
 def test_ctrl_c_in_a_step_leaves_it_in_the_middle(
     site: Site, monkeypatch: pytest.MonkeyPatch, part: str, way: Callable[..., Fix]
 ) -> None:
@@ -262,9 +289,9 @@ def test_ctrl_c_in_the_last_look_leaves_the_steps_done(site: Site, monkeypatch: 
     def interrupt_then(host: Host, step: Any) -> str:
         if (site.host.root / "etc/new.conf").exists():
             raise KeyboardInterrupt
-        return real.amiss(host, step)
+        return real.check(host, step)
 
-    real = replace_action(monkeypatch, "drop-link", amiss=interrupt_then)
+    real = replace_action(monkeypatch, "drop-link", check=interrupt_then)
     fix = apply(plan_for(site.host.root), site)
     assert fix.state is FixState.UNFINISHED and fix == find_fix(site.store, fix.id)
     assert {progress.state for progress in fix.progress} == {StepState.DONE}
@@ -313,7 +340,7 @@ def test_a_fix_left_in_the_middle_is_known_to_other_stores(
 
 @as_root
 def test_who_may_read_a_machine_cannot_hold_up_its_fixes(site: Site) -> None:
-    folder = machine_lock.RUN / machine_lock.FOLDER
+    folder = lock.RUN / lock.FOLDER
     left = set(folder.glob("*.begun"))  # by other tests
     descriptor = os.open(site.host.root, os.O_RDONLY)
     try:
@@ -350,7 +377,7 @@ def test_what_has_become_vital_is_not_gone_on_with(site: Site, monkeypatch: pyte
     (site.host.root / "etc/whole").touch()
     (fix,) = read_fixes(site.store).fixes
     vital = replace(fix.plan, vital=("kubelet.service: the node",))
-    monkeypatch.setattr("necroscope.remedies.apply.resume.make_plan", lambda *_: vital)
+    monkeypatch.setattr("necroscope.remedies.apply.apply.make_plan", lambda *_: vital)
     with pytest.raises(RefusedError, match=r"kubelet\.service"):
         continue_fix(fix.id, site)
     assert continue_fix(fix.id, site, even_vital=True).state is FixState.APPLIED

@@ -11,8 +11,8 @@ from necroscope.model.fix import FixState, State, StepState
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
 from necroscope.remedies.apply import executor as carrying_out
 from necroscope.remedies.apply.apply import apply, continue_fix
-from necroscope.remedies.apply.executor import Site
 from necroscope.remedies.apply.fixes import find_fix, read_fixes
+from necroscope.remedies.apply.site import Site
 from necroscope.remedies.apply.undo import undo
 from necroscope.sources.host import Host
 from tests.remedies.trees import LIMIT, listing, plan_for
@@ -90,7 +90,7 @@ def test_a_step_that_cannot_be_taken_back_is_tried_again(site: Site, monkeypatch
         raise OSError(30, "Read-only file system", step.target)
 
     real = ALL_ACTIONS["drop-link"]
-    monkeypatch.setitem(ALL_ACTIONS, "drop-link", replace(real, take_back=fail))
+    monkeypatch.setitem(ALL_ACTIONS, "drop-link", replace(real, undo=fail))
     with pytest.raises(ChangeError, match=r"step 2 .* could not be taken back: .* Read-only") as caught:
         undo(fix.id, site)
     assert f"--undo {fix.id}" in caught.value.hint and "--continue" not in caught.value.hint
@@ -113,7 +113,7 @@ def test_all_that_cannot_be_taken_back_is_told_at_once_and_can_be_closed(
         raise OSError(30, "Read-only file system", step.target)
 
     for id in ("drop-link", "put-link"):
-        monkeypatch.setitem(ALL_ACTIONS, id, replace(ALL_ACTIONS[id], take_back=fail))
+        monkeypatch.setitem(ALL_ACTIONS, id, replace(ALL_ACTIONS[id], undo=fail))
     with pytest.raises(ChangeError, match=r"step 3 .* could not .*; step 2 .* could not") as caught:
         undo(fix.id, site)
     assert "--force" in caught.value.hint
@@ -128,7 +128,7 @@ def test_all_that_cannot_be_taken_back_is_told_at_once_and_can_be_closed(
 def test_what_was_closed_in_part_can_be_tried_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     before = listing(site.host.root)
     fix = apply(plan_for(site.host.root), site)
-    lazy = replace(ALL_ACTIONS["put-link"], take_back=lambda _host, _step, _before: None)
+    lazy = replace(ALL_ACTIONS["put-link"], undo=lambda _host, _step, _before: None)
     with monkeypatch.context() as patch:
         patch.setitem(ALL_ACTIONS, "put-link", lazy)
         assert undo(fix.id, site, force=True).state is FixState.UNDONE_IN_PART
@@ -139,7 +139,7 @@ def test_what_was_closed_in_part_can_be_tried_again(site: Site, monkeypatch: pyt
 
 def test_an_undo_without_its_effect_has_failed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     fix = apply(plan_for(site.host.root), site)
-    lazy = replace(ALL_ACTIONS["put-link"], take_back=lambda _host, _step, _before: None)
+    lazy = replace(ALL_ACTIONS["put-link"], undo=lambda _host, _step, _before: None)
     monkeypatch.setitem(ALL_ACTIONS, "put-link", lazy)
     with pytest.raises(ChangeError, match=r"step 3 .*: /etc/a.service is not as it was"):
         undo(fix.id, site)
@@ -153,7 +153,7 @@ def test_ctrl_c_leaves_an_undo_that_can_go_on(site: Site, monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     real = ALL_ACTIONS["put-link"]
-    monkeypatch.setitem(ALL_ACTIONS, "put-link", replace(real, take_back=interrupt))
+    monkeypatch.setitem(ALL_ACTIONS, "put-link", replace(real, undo=interrupt))
     assert undo(fix.id, site).state is FixState.UNDOING
     monkeypatch.setitem(ALL_ACTIONS, "put-link", real)
     assert undo(fix.id, site).state is FixState.UNDONE

@@ -28,7 +28,7 @@ def text(command: str) -> str:
 
 def why(host: Host, value: str, before: str = "", target: str = DROP_IN) -> str:
     state: State = {"text": before} if before else {}
-    return why_not_left_alone(host, Step("write-file", target, value, "", "", "", "", ""), state)
+    return why_not_left_alone(host, "3", Step("write-file", target, value, "", "", "", "", ""), state)
 
 
 def test_more_bans_for_the_same_command_are_ours(host: Host) -> None:

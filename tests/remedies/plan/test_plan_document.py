@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from necroscope.errors import PlanError
 from necroscope.model.plan import Plan
-from necroscope.remedies.catalog import ALL_REMEDIES
 from necroscope.remedies.plan import plan_document as module
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.plan.plan_document import parse_plan, plan_document, plan_text, read_plan
 from necroscope.remedies.verify.quantities import OF_UNITS, QUANTITIES
 

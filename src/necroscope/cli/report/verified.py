@@ -17,7 +17,7 @@ from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Verification
-from necroscope.remedies.apply.verdicts import read_verdict
+from necroscope.remedies.apply.fixes import read_verdict
 from necroscope.remedies.verify.change import after_window, change_of
 from necroscope.remedies.verify.observe import Recording
 from necroscope.remedies.verify.verify_change import Asked, verify_change

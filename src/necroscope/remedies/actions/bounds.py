@@ -7,9 +7,10 @@ a tmpfs file of 100 MiB is mostly of one cgroup, and would hide 25,000 others th
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
+from necroscope.remedies.actions.counting import limit, noise_floor
 from necroscope.remedies.actions.holding import Holding, is_below, read_holding
-from necroscope.remedies.actions.purge_limits import limit, noise_floor
 from necroscope.sources.host import Host
 from necroscope.sources.page_owners import PAGE_BYTES
 from necroscope.sources.zombie_holders import memory_kind
@@ -91,7 +92,7 @@ def _held_otherwise(holding: Holding) -> dict[str, int]:
 
 
 def _droppable_pages(holding: Holding, zombies: int) -> int:
-    """As many pages as dropping caches may take from zombies; all zombies, where it cannot be told."""
+    """As many pages as dropping caches may take from zombies; all zombies, where that is not known."""
     pins = holding.pins
     if not pins or not _shows(pins, zombies):
         return zombies
@@ -108,3 +109,37 @@ def _mapped_bytes(holding: Holding, parent: ZombieParent) -> int:
         one.held_bytes for one in found if one.cgroup == parent.cgroup and memory_kind(one.kind) == PAGE_CACHE
     )
     return max(mapped_bytes - parent.own.page_cache_bytes, 0) if parent.own else 0
+
+
+def choose_parents(holding: Holding, zombies: int, floor: int) -> list[str]:
+    """The cgroups whose removed children page cache may hold, the one that may hold most first.
+
+    The root cannot be reclaimed. What is below another is left out, since that is reached with it, and so are
+    those that can hold next to nothing, unless there are many such.
+    """
+    unexplained = most_by_page_cache(holding, zombies)
+    most = {one.cgroup: most_below(one, unexplained) for one in holding.parents if _can_be_named(one)}
+    few = {
+        one.cgroup: limit("parent_zombies") if one.zombies is not None else floor for one in holding.parents
+    }
+    large = {path for path in most if most[path] >= max(few[path], limit("parent_share") * zombies)}
+    together = min(sum(most[path] for path in most.keys() - large), unexplained)
+    wanted = large if together < max(floor, limit("small_rest") * zombies) else most.keys()
+    chosen = _topmost(wanted)
+    if len(chosen) > limit("most_parents"):
+        chosen = _topmost("/" + path.split("/")[1] for path in chosen)
+    reach = {outer: sum(most[path] for path in wanted if is_below(path, outer)) for outer in chosen}
+    return sorted(chosen, key=lambda path: (-reach[path], path))
+
+
+def _can_be_named(parent: ZombieParent) -> bool:
+    # A subject has blanks between cgroups, and a record has no names that cannot be seen.
+    return parent.cgroup != "/" and len(parent.cgroup.split()) == 1 and parent.cgroup.isprintable()
+
+
+def _topmost(paths: Iterable[str]) -> list[str]:
+    kept: list[str] = []
+    for path in sorted(paths):
+        if not any(is_below(path, outer) for outer in kept):
+            kept.append(path)
+    return kept

@@ -12,11 +12,9 @@ import re
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.bounds import why_not_drop
-from necroscope.remedies.actions.counting import count_zombies
-from necroscope.remedies.actions.purge import purge_machine
-from necroscope.remedies.actions.purge_limits import noise_floor
-from necroscope.remedies.actions.settling import still_falling
-from necroscope.remedies.actions.what_may_be import why_not_live, why_other_keys
+from necroscope.remedies.actions.counting import count_zombies, noise_floor, still_falling
+from necroscope.remedies.actions.purge import purge, purge_action
+from necroscope.remedies.actions.record_rules import why_not_live, why_other_keys
 from necroscope.sources.host import Host
 
 TARGET = "/proc/sys/vm/drop_caches"
@@ -33,7 +31,7 @@ def _why_not(host: Host, _step: Step, zombies: int) -> str:
     return why_not_drop(host, zombies)
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     if (left := count_zombies(host)) <= noise_floor(host) or _why_not(host, step, left):
         return ""
     dropped = DROPPED.search(host.read("/proc/vmstat").value or "")
@@ -48,4 +46,8 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
     return why_not_live(host) or why_other_keys(before, ())
 
 
-DROP_CACHES = purge_machine("drop-caches", _let_go, _why_not, _amiss, _why_not_ours)
+def _do(host: Host, step: Step) -> str:
+    return purge(host, step, _let_go, _why_not)
+
+
+DROP_CACHES = purge_action("drop-caches", _do, _check, _why_not_ours)

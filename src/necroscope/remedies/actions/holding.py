@@ -15,7 +15,7 @@ from necroscope.sources.zombie_pins import ZombiePins, read_zombie_pins
 
 SHARED = KINDS[1]
 MOST_NAMED = 5  # in a sentence
-FEWEST_IN_FOLDER = 4  # files that are told as one folder
+FEWEST_IN_FOLDER = 4  # files that are named as one folder
 SEVERAL = {
     HolderKind.TMPFS_FILE: "tmpfs files in",
     HolderKind.OPEN_FILE: "deleted files open in",
@@ -153,16 +153,16 @@ def _wider_name(holder: ZombieHolder) -> str:
 def held_by(holding: Holding) -> str:
     """The largest holders in a sentence without its end; empty where none is known.
 
-    Programs and libraries are not told: all that lives has some mapped, and they are many.
+    Programs and libraries are left out: all that lives has some mapped, and they are many.
     """
     groups = grouped([holder for holder in holding.named() if not holder.is_program])
-    told = [str(group) for group in groups[:MOST_NAMED]]
+    named = [str(group) for group in groups[:MOST_NAMED]]
     if len(groups) > MOST_NAMED:
-        told.append(f"{len(groups) - MOST_NAMED} more")
+        named.append(f"{len(groups) - MOST_NAMED} more")
     if holding.holders and (segments := holding.holders.segments):
         size = bytes_text(sum(segment.resident_bytes for segment in segments))
-        told.append(f"perhaps SysV shared memory that nobody is attached to ({len(segments)}, {size})")
-    return "; ".join(told)
+        named.append(f"perhaps SysV shared memory that nobody is attached to ({len(segments)}, {size})")
+    return "; ".join(named)
 
 
 def kinds_text(parent: ZombieParent) -> str:

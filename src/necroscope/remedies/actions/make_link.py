@@ -22,7 +22,7 @@ from necroscope.remedies.actions.files import (
     reload_for,
     remove_folders,
 )
-from necroscope.remedies.actions.what_may_be import (
+from necroscope.remedies.actions.record_rules import (
     FOLDERS_MADE,
     why_not_folders_made,
     why_not_led,
@@ -58,12 +58,12 @@ def _do(host: Host, step: Step) -> str:
     return f"{step.target} leads to {step.value}"
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     there = _there(host, step)
     return "" if there == step.value else f"{step.target} leads to {there or 'nowhere'}"
 
 
-def _take_back(host: Host, step: Step, before: State) -> None:
+def _undo(host: Host, step: Step, before: State) -> None:
     there = _there(host, step)
     if there not in (None, step.value):
         raise ChangeError(f"{step.target} leads to {there} now; it is not ours to remove")
@@ -73,7 +73,7 @@ def _take_back(host: Host, step: Step, before: State) -> None:
     reload_for(host, step.target)
 
 
-def _not_back(host: Host, step: Step, _before: State) -> str:
+def _check_undone(host: Host, step: Step, _before: State) -> str:
     return f"{step.target} is still there" if _there(host, step) is not None else ""
 
 
@@ -90,4 +90,4 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
     )
 
 
-MAKE_LINK = Action("make-link", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+MAKE_LINK = Action("make-link", _look, _do, _check, _undo, _check_undone, _why_not_ours)

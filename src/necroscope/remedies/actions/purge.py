@@ -7,12 +7,16 @@ from collections.abc import Callable
 
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
-from necroscope.remedies.actions.action import Action, always_back, nothing_to_look_at, nothing_to_take_back
-from necroscope.remedies.actions.counting import count_zombies
+from necroscope.remedies.actions.action import Action
+from necroscope.remedies.actions.counting import (
+    Settled,
+    count_zombies,
+    noise_floor,
+    purge_in_rounds,
+    still_falling,
+)
 from necroscope.remedies.actions.holding import held_by, kinds_text, read_holding
-from necroscope.remedies.actions.purge_limits import noise_floor
-from necroscope.remedies.actions.settling import Settled, purge_in_rounds, still_falling
-from necroscope.remedies.actions.what_may_be import why_not_led, why_not_live, why_other_keys
+from necroscope.remedies.actions.record_rules import why_not_led, why_not_live, why_other_keys
 from necroscope.sources.hierarchies import find_hierarchy
 from necroscope.sources.host import Host
 
@@ -21,13 +25,12 @@ REMOVED = (errno.ENOENT, errno.ENODEV)  # what writing to a file of a cgroup say
 
 LetGo = Callable[[Host, Step], None]
 WhyNot = Callable[[Host, Step, int], str]  # why it would free none of so many zombies; empty where it may
-Amiss = Callable[[Host, Step], str]
-WhyNotOurs = Callable[[Host, Step, State], str]
+Text = Callable[[Host, Step], str]
 
 
-def purge_machine(id: str, let_go: LetGo, why_not: WhyNot, amiss: Amiss, why_not_ours: WhyNotOurs) -> Action:
-    """An action that frees zombies of the whole machine."""
-    return _action(id, lambda host, step: _purge(host, step, let_go, why_not, ""), amiss, why_not_ours)
+def purge_action(id: str, do: Text, check: Text, why_not_ours: Callable[[Host, Step, State], str]) -> Action:
+    """Return an action that frees zombies: nothing has to be taken back, what is needed is read again."""
+    return Action(id, lambda *_: {}, do, check, lambda *_: None, lambda *_: "", why_not_ours)
 
 
 def purge_cgroup(id: str, version: int, value: str, let_go: LetGo, why_not: WhyNot) -> Action:
@@ -37,7 +40,7 @@ def purge_cgroup(id: str, version: int, value: str, let_go: LetGo, why_not: WhyN
         if not host.path(step.target).exists():
             return GONE
         try:
-            return _purge(host, step, let_go, why_not, cgroup_of(host, step.target))
+            return purge(host, step, let_go, why_not, cgroup_of(host, step.target))
         except OSError as error:
             if error.errno in REMOVED and not host.path(step.target).exists():
                 return GONE
@@ -53,7 +56,7 @@ def purge_cgroup(id: str, version: int, value: str, let_go: LetGo, why_not: WhyN
         is_one = found and found.version == version and step.target.startswith(f"{found.mount}/")
         return "" if is_one else f"{step.target[:80]!r} is not a memory cgroup of v{version}"
 
-    return _action(id, do, lambda host, _step: still_falling(host), why_not_ours)
+    return purge_action(id, do, lambda host, _step: still_falling(host), why_not_ours)
 
 
 def cgroup_of(host: Host, folder: str) -> str:
@@ -62,11 +65,8 @@ def cgroup_of(host: Host, folder: str) -> str:
     return folder.removeprefix(hierarchy.mount) if hierarchy else folder
 
 
-def _action(id: str, do: Callable[[Host, Step], str], amiss: Amiss, why_not_ours: WhyNotOurs) -> Action:
-    return Action(id, nothing_to_look_at, do, amiss, nothing_to_take_back, always_back, why_not_ours)
-
-
-def _purge(host: Host, step: Step, let_go: LetGo, why_not: WhyNot, cgroup: str) -> str:
+def purge(host: Host, step: Step, let_go: LetGo, why_not: WhyNot, cgroup: str = "") -> str:
+    """Let go what can be, if it can help, and wait; return what came of it, in words."""
     if (zombies := count_zombies(host)) <= noise_floor(host):
         return f"not needed: {zombies} zombies are left"
     if why := why_not(host, step, zombies):

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from necroscope.model.plan import Step
+from necroscope.remedies.actions.counting import limit
 from necroscope.remedies.actions.purge import cgroup_of, purge_cgroup
-from necroscope.remedies.actions.purge_limits import limit
 from necroscope.sources.host import Host
 from necroscope.sources.zombie_parents import zombies_below
 from necroscope.sources.zombie_pins import parse_memory_stat

@@ -21,8 +21,8 @@ from necroscope.remedies.actions.files import (
     put_link,
     read_link,
 )
+from necroscope.remedies.actions.record_rules import why_not_owner, why_not_unit, why_not_unit_link
 from necroscope.remedies.actions.systemd import reload_systemd
-from necroscope.remedies.actions.what_may_be import why_not_owner, why_not_unit, why_not_unit_link
 from necroscope.sources.host import Host
 
 ARROW = " -> "
@@ -72,12 +72,12 @@ def _do(host: Host, step: Step) -> str:
     return f"removed {', '.join(links)}"
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     left = [path for path in links_of(step) if read_link(place_of(host, path)) is not None]
     return f"still there: {', '.join(left)}" if left else ""
 
 
-def _take_back(host: Host, step: Step, before: State) -> None:
+def _undo(host: Host, step: Step, before: State) -> None:
     for path, text in _texts(before).items():
         place = place_of(host, path)
         there = read_link(place)
@@ -96,15 +96,12 @@ def _has_other_owner(place: Path, owner: str | None) -> bool:
     return owner is not None and _owner(place) != owner
 
 
-def _is_back(place: Path, text: str, owner: str | None) -> bool:
-    return read_link(place) == text and not _has_other_owner(place, owner)
-
-
-def _not_back(host: Host, step: Step, before: State) -> str:
+def _check_undone(host: Host, step: Step, before: State) -> str:
     missing = [
         path
         for path, text in _texts(before).items()
-        if not _is_back(place_of(host, path), text, before.get(OWNER + path))
+        if read_link(place := place_of(host, path)) != text
+        or _has_other_owner(place, before.get(OWNER + path))
     ]
     return f"not as before: {', '.join(missing)}" if missing else ""
 
@@ -125,4 +122,4 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
     return next(filter(None, reasons), "")
 
 
-REMOVE_LINKS = Action("remove-links", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+REMOVE_LINKS = Action("remove-links", _look, _do, _check, _undo, _check_undone, _why_not_ours)

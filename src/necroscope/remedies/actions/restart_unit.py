@@ -16,8 +16,8 @@ from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
+from necroscope.remedies.actions.record_rules import why_not_live, why_not_unit, why_other_keys
 from necroscope.remedies.actions.systemd import ask, order, reload_systemd, wait_until
-from necroscope.remedies.actions.what_may_be import why_not_live, why_not_unit, why_other_keys
 from necroscope.sources.host import Host
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ def _do(host: Host, step: Step) -> str:
     return "restarted"
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     return "" if step.value == WHEN_UNDONE else _why_not_as_its_files_say(host, step.target)
 
 
-def _take_back(host: Host, step: Step, before: State) -> None:
+def _undo(host: Host, step: Step, before: State) -> None:
     if step.value == WHEN_UNDONE and before["state"] == "active":
         _restart(host, step.target)
 
 
-def _not_back(host: Host, step: Step, before: State) -> str:
+def _check_undone(host: Host, step: Step, before: State) -> str:
     if step.value == WHEN_DONE or before["state"] != "active":
         return ""
     return _why_not_as_its_files_say(host, step.target)
@@ -98,4 +98,4 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
     return why_not_live(host) or why_not_unit(step.target) or why_other_keys(before, ["state"])
 
 
-RESTART_UNIT = Action("restart-unit", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+RESTART_UNIT = Action("restart-unit", _look, _do, _check, _undo, _check_undone, _why_not_ours)

@@ -16,7 +16,7 @@ from necroscope.errors import ChangeError
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
-from necroscope.remedies.actions.what_may_be import why_not_live, why_other_keys
+from necroscope.remedies.actions.record_rules import why_not_live, why_other_keys
 from necroscope.sources.host import MOST_CORES, Host, parse_core_list
 from necroscope.sources.interrupts import open_interrupts
 from necroscope.sources.nic_queues import effective_cores
@@ -39,18 +39,18 @@ def _do(host: Host, step: Step) -> str:
     return f"it will fire on core {step.value} from its next interrupt on"
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     # Not where it fires: an idle queue's interrupt moves when it fires next.
     return _difference(host, step, step.value)
 
 
-def _take_back(host: Host, step: Step, before: State) -> None:
+def _undo(host: Host, step: Step, before: State) -> None:
     irq = _irq(host, step)
     if _allowed(host, irq) != before[ALLOWED]:
         _write(host, irq, before[ALLOWED])
 
 
-def _not_back(host: Host, step: Step, before: State) -> str:
+def _check_undone(host: Host, step: Step, before: State) -> str:
     return _difference(host, step, before[ALLOWED])
 
 
@@ -113,4 +113,4 @@ def _is_core_list(text: str) -> bool:
     return bounds == sorted(bounds) and bounds[-1] < MOST_CORES
 
 
-SET_AFFINITY = Action("set-affinity", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+SET_AFFINITY = Action("set-affinity", _look, _do, _check, _undo, _check_undone, _why_not_ours)

@@ -6,7 +6,7 @@ Value    all units to stop, in this order: first those that would start it again
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,9 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.action import Action
+from necroscope.remedies.actions.record_rules import why_not_live, why_not_unit
 from necroscope.remedies.actions.systemd import ask, order, read_units, start_units, wait_until
 from necroscope.remedies.actions.vital import vital_reasons
-from necroscope.remedies.actions.what_may_be import why_not_live, why_not_unit
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import find_stop_effects
 from necroscope.sources.systemd.unit_activity import (
@@ -58,7 +58,9 @@ def _look(host: Host, step: Step) -> State:
     def look(bus: SystemdBus) -> State:
         units = list_activity(bus)
         effects = find_stop_effects(host, bus, names)
-        found = {name: _word(units.get(name)) for name in (*names, *effects.along)}
+        found = {
+            name: ON if name in units and units[name].is_on else OFF for name in (*names, *effects.along)
+        }
         found |= dict.fromkeys(effects.started, STARTED)
         found |= {name: f"{LOST}: {why}" for name, why in effects.lost.items()}
         if step.target in effects.upheld:
@@ -71,13 +73,13 @@ def _look(host: Host, step: Step) -> State:
 def _do(host: Host, step: Step) -> str:
     names = step.value.split()
     _stop_now(host, names)
-    return _amiss(host, step) or f"{' '.join(names)} stopped"
+    return _check(host, step) or f"{' '.join(names)} stopped"
 
 
 def _stop_now(host: Host, names: Sequence[str]) -> None:
     for _ in range(TRIES):
         units = read_units(host)
-        left = [name for name in names if name in units and not _has_stopped(units[name])]
+        left = [one for one in names if one in units and (units[one].is_on or not units[one].is_settled)]
         if not left:
             return
         most_seconds = order(host, partial(_stop, names=left))
@@ -87,10 +89,6 @@ def _stop_now(host: Host, names: Sequence[str]) -> None:
                 hint=f"`{shell_command(['systemctl', 'status'], left)}` shows what it waits for;"
                 " nothing was killed",
             )
-
-
-def _has_stopped(unit: UnitActivity) -> bool:
-    return unit.is_settled and not unit.is_on
 
 
 def _stop(bus: SystemdBus, names: Sequence[str]) -> float:
@@ -109,14 +107,14 @@ def _stop(bus: SystemdBus, names: Sequence[str]) -> float:
     return float(min(MARGIN_SECONDS + PHASES * sum(limits) / 1e6, LONGEST_SECONDS))
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     units = read_units(host)
     on = [units[name] for name in step.value.split() if name in units and units[name].is_on]
-    told = [f"{unit.name} ({unit.active_state}, {unit.sub_state})" for unit in on]
-    return f"stopped, and on again: {', '.join(told)}" if told else ""
+    again = [f"{unit.name} ({unit.active_state}, {unit.sub_state})" for unit in on]
+    return f"stopped, and on again: {', '.join(again)}" if again else ""
 
 
-def _take_back(host: Host, step: Step, before: State) -> None:
+def _undo(host: Host, step: Step, before: State) -> None:
     # A socket cannot be started once its service runs; those that were stopped along need the unit.
     names = (*step.value.split(), *before)
     on = tuple(dict.fromkeys(name for name in names if before.get(name) == ON))
@@ -130,16 +128,14 @@ def _take_back(host: Host, step: Step, before: State) -> None:
     _stop_now(host, [name for name in surplus if before.get(name, STARTED) == STARTED])
 
 
-def _not_back(host: Host, step: Step, before: State) -> str:
+def _check_undone(host: Host, step: Step, before: State) -> str:
     units = read_units(host)
-    missing = [
-        name
-        for name, state in before.items()
-        if state == ON and not (name in units and (units[name].is_on or _has_run(host, units[name])))
-    ]
-    left = [name for name, state in before.items() if state == STARTED and _is_on(units, name)]
-    told = [f"not running again: {', '.join(missing)}"] if missing else []
-    return "; ".join([*told, *([f"still running: {', '.join(left)}"] if left else [])])
+    on = {name for name in before if name in units and units[name].is_on}
+    off = [name for name, state in before.items() if state == ON and name not in on]
+    missing = [name for name in off if not (name in units and _has_run(host, units[name]))]
+    left = [name for name, state in before.items() if state == STARTED and name in on]
+    said = [f"not running again: {', '.join(missing)}"] if missing else []
+    return "; ".join([*said, *([f"still running: {', '.join(left)}"] if left else [])])
 
 
 def _has_run(host: Host, unit: UnitActivity) -> bool:
@@ -148,14 +144,6 @@ def _has_run(host: Host, unit: UnitActivity) -> bool:
         return False
     questions = [(unit.path, "Service", key) for key in ("Type", "Result")]
     return ask(host, lambda bus: bus.properties(questions)) == ["oneshot", "success"]
-
-
-def _is_on(units: Mapping[str, UnitActivity], name: str) -> bool:
-    return name in units and units[name].is_on
-
-
-def _word(unit: UnitActivity | None) -> str:
-    return ON if unit is not None and unit.is_on else OFF
 
 
 def _why_not_ours(host: Host, step: Step, before: State) -> str:
@@ -174,7 +162,7 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
     return f"an undo would stop {vital[0]}" if vital else ""
 
 
-STOP_UNIT = Action("stop-unit", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+STOP_UNIT = Action("stop-unit", _look, _do, _check, _undo, _check_undone, _why_not_ours)
 
 
 def find_pulled_in(bus: SystemdBus, names: Collection[str], running: Collection[str]) -> set[str]:

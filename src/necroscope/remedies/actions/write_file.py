@@ -24,14 +24,14 @@ from necroscope.remedies.actions.files import (
     reload_for,
     remove_folders,
 )
-from necroscope.remedies.actions.systemd import ask
-from necroscope.remedies.actions.what_may_be import (
+from necroscope.remedies.actions.record_rules import (
     FOLDERS_MADE,
     why_not_folders_made,
     why_not_kept,
     why_not_own_file,
     why_other_keys,
 )
+from necroscope.remedies.actions.systemd import ask
 from necroscope.sources.host import Host
 from necroscope.sources.plain_files import read_plain
 from necroscope.sources.systemd.unit_activity import list_activity
@@ -100,13 +100,13 @@ def _put(place: Path, data: bytes, mode: int, owner: tuple[int, int] | None) -> 
     sync_folder(place.parent)
 
 
-def _amiss(host: Host, step: Step) -> str:
+def _check(host: Host, step: Step) -> str:
     if _bytes_there(host, step) != step.value.encode():
         return f"{step.target} does not say what was written"
     return why_not_loaded(host, step.target)
 
 
-def _take_back(host: Host, step: Step, before: State) -> None:
+def _undo(host: Host, step: Step, before: State) -> None:
     place = place_of(host, step.target)
     there = _bytes_there(host, step)
     if there not in (None, step.value.encode(), _bytes_before(before)):
@@ -130,7 +130,7 @@ def _bytes_before(before: State) -> bytes | None:
     return before["text"].encode() if "text" in before else base64.b64decode(before["base64"])
 
 
-def _not_back(host: Host, step: Step, before: State) -> str:
+def _check_undone(host: Host, step: Step, before: State) -> str:
     if _bytes_there(host, step) == _bytes_before(before):
         return ""
     return (
@@ -152,7 +152,7 @@ def _why_not_ours(host: Host, step: Step, before: State) -> str:
     )
 
 
-WRITE_FILE = Action("write-file", _look, _do, _amiss, _take_back, _not_back, _why_not_ours)
+WRITE_FILE = Action("write-file", _look, _do, _check, _undo, _check_undone, _why_not_ours)
 
 
 def why_not_loaded(host: Host, name: str) -> str:

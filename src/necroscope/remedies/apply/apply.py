@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from necroscope.errors import NecroscopeError, RefusedError, StoreError
 from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import Plan, Step
-from necroscope.remedies.actions.make_link import MAKE_LINK
-from necroscope.remedies.actions.remove_links import REMOVE_LINKS
-from necroscope.remedies.actions.write_file import WRITE_FILE
+from necroscope.remedies.actions.stop_unit import STOP_UNIT
+from necroscope.remedies.actions.systemd import read_units
+from necroscope.remedies.actions.vital import foresee_stop, vital_effects, vital_reasons
 from necroscope.remedies.apply.audit_log import LogLine, add_to_log
-from necroscope.remedies.apply.begin import CONTINUE, begun_alone, reopened
-from necroscope.remedies.apply.executor import (
-    Site,
-    Transaction,
-    action_of,
-    sentence_of,
-    transaction,
-)
+from necroscope.remedies.apply.executor import Transaction, action_of, sentence_of, transaction
 from necroscope.remedies.apply.fixes import create_fix, plan_checksum
 from necroscope.remedies.apply.journal import Entry, Happening
-from necroscope.remedies.apply.record_check import why_foreign
 from necroscope.remedies.apply.recovery_hints import ways_out
-from necroscope.remedies.apply.resume import refuse_vital, vital_in_the_rest
-from necroscope.remedies.plan.plan_check import refuse_if_changed
+from necroscope.remedies.apply.refusals import (
+    begun_alone,
+    refuse_not_writable,
+    refuse_vital,
+    reopened,
+    why_foreign,
+)
+from necroscope.remedies.apply.site import Site
+from necroscope.remedies.plan.make_plan import make_plan, refuse_if_changed
 from necroscope.sources.host import Host
 
 ENDED = (FixState.APPLIED, FixState.UNDONE, FixState.UNDONE_IN_PART)
 
 
 def apply(
-    plan: Plan, site: Site, *, even_vital: bool = False, prepare: Callable[[], None] | None = None
+    plan: Plan,
+    site: Site,
+    *,
+    is_new: bool = False,
+    even_vital: bool = False,
+    prepare: Callable[[], None] | None = None,
 ) -> Fix:
-    """Carry out a plan, and return its record, which is not APPLIED where Ctrl-C ended it in the middle.
+    """Carry out a plan, and return its record, which is not APPLIED if Ctrl-C ended it in the middle.
 
-    `prepare` runs when all is known to be well, while others are kept out: it measures, and may take its
-    time. Raises RefusedError and StoreError with nothing changed, ChangeError where a step failed.
+    Every plan is made again and compared right before its first step. `prepare` runs before that, when
+    nothing is known to be wrong and others are kept out: it measures, and may take its time. A plan that
+    `is_new`, made on this host a moment ago, is not made again before it, too.
+
+    Raises RefusedError and StoreError with nothing changed, ChangeError if a step failed.
     """
     with begun_alone(site, tuple(map(str, plan.treatments))):
-        checked = _refuse_now(plan, site.host, even_vital=even_vital)
         if prepare:
+            known = plan if is_new else refuse_if_changed(plan, site.host)
+            _refuse(known, site.host, even_vital=even_vital)
             prepare()
-            checked = _refuse_now(plan, site.host, even_vital=even_vital)
+        # What a file says about vital units does not count: it may be old.
+        checked = refuse_if_changed(plan, site.host)
+        _refuse(checked, site.host, even_vital=even_vital)
         with transaction(_begin(checked, site), site) as work:
             return _carry_out(work)
 
@@ -59,29 +67,27 @@ def refuse_early(site: Site, asked: str) -> None:
 def continue_fix(id: str, site: Site, *, even_vital: bool = False) -> Fix:
     """Do what is left of a fix that failed or ended in the middle.
 
-    The host may have changed since: what is vital is asked anew, and what an undo needs is recorded anew.
+    The host may have changed since: what is vital is asked again, and what an undo needs is recorded again.
     """
-    with reopened(id, site, CONTINUE) as fix:
+    with reopened(id, site, "--continue") as fix:
         if fix.state is FixState.UNDOING:
             raise RefusedError(f"the undo of {id} ended in the middle", hint=ways_out(fix, site.store))
         if fix.state in ENDED:
             raise RefusedError(f"nothing of {id} is left to do: it is {fix.state.value}")
-        refuse_vital(vital_in_the_rest(fix, site.host), even_vital=even_vital)
+        refuse_vital(_vital_in_the_rest(fix, site.host), even_vital=even_vital)
         refuse_not_writable(fix.plan, site.host)
         with transaction(fix, site) as work:
             work.note(Happening.CONTINUED)
             return _carry_out(work, again=True)
 
 
-def _refuse_now(plan: Plan, host: Host, *, even_vital: bool) -> Plan:
-    """The plan as it is made now. What the file says about vital units is not asked: it may be old."""
-    now = refuse_if_changed(plan, host)
-    if not now.steps:
-        what = "there is nothing that we may do" if now.by_hand else "there is nothing to do"
-        raise RefusedError(what, hint="the plan says what is left to people" if now.by_hand else "")
-    refuse_vital(now.vital, even_vital=even_vital)
-    refuse_not_writable(now, host)
-    return now
+def _refuse(plan: Plan, host: Host, *, even_vital: bool) -> None:
+    """Refuse a plan, as it is made now, that has nothing to do or must not be carried out."""
+    if not plan.steps:
+        what = "nothing can be applied automatically" if plan.by_hand else "there is nothing to do"
+        raise RefusedError(what, hint="the plan says what is left to people" if plan.by_hand else "")
+    refuse_vital(plan.vital, even_vital=even_vital)
+    refuse_not_writable(plan, host)
 
 
 def _begin(plan: Plan, site: Site) -> Fix:
@@ -127,25 +133,27 @@ def _carry_out(work: Transaction, *, again: bool = False) -> Fix:
     return work.fix
 
 
-def refuse_not_writable(plan: Plan, host: Host) -> None:
-    """Not where a folder that has to be changed cannot be: read-only, immutable, or somebody else's."""
-    for name in dict.fromkeys(name for step in plan.steps for name in _names(step)):
-        folder = _nearest(host, name)
-        if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
-            what = f"{name} cannot be changed: {folder} is read-only, or not ours to write"
-            raise RefusedError(what, hint="mount it for writing, or be its owner; nothing was changed")
+def _vital_in_the_rest(fix: Fix, host: Host) -> tuple[str, ...]:
+    """What the node cannot do without, of all that the steps which are not done would stop now."""
+    steps = zip(fix.plan.steps, fix.progress, strict=True)
+    rest = [step for step, progress in steps if progress.state is not StepState.DONE]
+    stops = [step for step in rest if step.action == STOP_UNIT.id]
+    found = [line for step in stops for line in _vital_in_stop(host, step)]
+    return tuple(dict.fromkeys([*found, *(_vital_in_plan(fix, host) if rest else ())]))
 
 
-def _names(step: Step) -> Iterator[str]:
-    if step.action in (WRITE_FILE.id, MAKE_LINK.id):
-        yield step.target
-    elif step.action == REMOVE_LINKS.id:
-        yield from (line.partition(" -> ")[0] for line in step.value.splitlines())
+def _vital_in_stop(host: Host, step: Step) -> Iterator[str]:
+    units = read_units(host)
+    names = tuple(name for name in step.value.split() if name in units and units[name].is_on)
+    if names:
+        effects = foresee_stop(host, names)
+        yield from vital_effects(effects)
+        yield from vital_reasons(host, (*names, *effects.along))
 
 
-def _nearest(host: Host, name: str) -> Path:
-    """The folder of a file, or where that has to be made, the one in which it will be."""
-    folder = name.rpartition("/")[0]
-    while folder and not host.path(folder).is_dir():
-        folder = folder.rpartition("/")[0]
-    return host.path(folder or "/")
+def _vital_in_plan(fix: Fix, host: Host) -> tuple[str, ...]:
+    try:
+        return make_plan(host, fix.plan.treatments, (), ()).vital
+    except NecroscopeError:
+        # Half done, it need not be one that can be planned: what is stopped has been asked for above.
+        return ()

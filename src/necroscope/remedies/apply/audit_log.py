@@ -10,13 +10,13 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from necroscope.errors import NecroscopeError, UntrustedFolderError
 from necroscope.model.timestamp import iso_utc
 from necroscope.remedies.apply.fixes_folder import opened_fixes
-from necroscope.remedies.apply.who import Who
+from necroscope.remedies.apply.site import Who
 
 LOG = "log.jsonl"
 REFUSED = "refused"
@@ -39,15 +39,6 @@ class LogLine:
     outcome: str = ""  # what the step reported, why it failed, why it was refused
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What somebody wanted to be done."""
-
-    how: str  # --apply, --continue or --undo
-    fix: str = ""  # the fix to go on with or to take back
-    treatments: tuple[str, ...] = ()
-
-
 def add_to_log(store: Path, who: Who, at_ns: int, line: LogLine) -> None:
     """Append a line, durably. Raises OSError, UntrustedFolderError."""
     document = {"at": iso_utc(at_ns), "who": asdict(who), **asdict(line)}
@@ -60,11 +51,10 @@ def add_to_log(store: Path, who: Who, at_ns: int, line: LogLine) -> None:
         os.close(descriptor)
 
 
-def log_refusal(store: Path, who: Who, asked: Asked, error: NecroscopeError) -> None:
+def log_refusal(store: Path, who: Who, line: LogLine, error: NecroscopeError) -> None:
     """Note that something was not carried out, where there is a log; no folder is made for it."""
-    line = LogLine(REFUSED, asked.fix, treatments=asked.treatments, command=asked.how, outcome=error.what)
     with suppress(OSError, UntrustedFolderError):  # the refusal itself is what counts
-        add_to_log(store, who, time.time_ns(), line)
+        add_to_log(store, who, time.time_ns(), replace(line, outcome=error.what))
 
 
 def _end_of_torn_line(descriptor: int) -> bytes:

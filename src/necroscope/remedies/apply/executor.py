@@ -8,40 +8,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from necroscope.errors import ChangeError, NecroscopeError, StoreError
-from necroscope.model.fix import Fix, State, StepState
+from necroscope.model.fix import Fix, Progress, State, StepState
 from necroscope.model.plan import Step
 from necroscope.remedies.actions.action import Action
 from necroscope.remedies.actions.catalog import ALL_ACTIONS
+from necroscope.remedies.actions.stop_unit import STOP_UNIT
 from necroscope.remedies.apply.audit_log import LogLine, add_to_log
 from necroscope.remedies.apply.fixes_folder import opened_fixes
-from necroscope.remedies.apply.history import with_entry
-from necroscope.remedies.apply.journal import Entry, Happening, Journal, opened_journal
-from necroscope.remedies.apply.machine_lock import forget_begun, note_begun
-from necroscope.remedies.apply.record_check import why_foreign
+from necroscope.remedies.apply.journal import Entry, Happening, Journal, opened_journal, with_entry
+from necroscope.remedies.apply.lock import forget_begun, note_begun
 from necroscope.remedies.apply.recovery_hints import ways_out
-from necroscope.remedies.apply.refusals import LEFT
-from necroscope.remedies.apply.resume import state_to_go_on_from
-from necroscope.remedies.apply.who import Who, who_am_i
+from necroscope.remedies.apply.refusals import LEFT, why_foreign
+from necroscope.remedies.apply.site import Site
 from necroscope.sources.host import Host
 
 SETTLE_SECONDS = 5.0  # of what an action does not itself wait for
 PAUSE_SECONDS = 0.1
-
-Say = Callable[[str], None]  # for whoever watches
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The machine that is changed, the store that keeps the record, and who does it."""
-
-    host: Host
-    store: Path
-    say: Say = lambda _: None
-    who: Who = field(default_factory=who_am_i)
 
 
 class StepFailedError(ChangeError):
@@ -72,7 +56,7 @@ class Transaction:
         """Put on record what a step will change that has not been recorded: time has passed since."""
         step, progress = self.fix.plan.steps[number - 1], self.fix.progress[number - 1]
         with self._failing(number, Happening.STEP_FAILED, "failed"):
-            before = state_to_go_on_from(self._site.host, step, progress)
+            before = _state_to_go_on_from(self._site.host, step, progress)
             if why := why_foreign(self.fix.plan.treatments, [step], [before], self._site.host):
                 raise ChangeError(f"an undo would not restore what is there now: {why}")
         if before != progress.before:
@@ -80,35 +64,35 @@ class Transaction:
 
     def do(self, number: int) -> None:
         """Carry out a step, counted from 1."""
-        step = self._told(number)
+        step = self._announce(number)
         self.note(Happening.STEP_BEGUN, number)
         with self._failing(number, Happening.STEP_FAILED, "failed"):
-            outcome = _done(action_of(step), self._site.host, step)
+            outcome = _do(action_of(step), self._site.host, step)
         self.note(Happening.STEP_DONE, number, outcome)
 
     def check(self, number: int) -> None:
         """Fail where a step that was done has lost its effect meanwhile."""
         step = self.fix.plan.steps[number - 1]
         with self._failing(number, Happening.STEP_FAILED, "did not last"):
-            if why := _settled(lambda: action_of(step).amiss(self._site.host, step)):
+            if why := _still_wrong(lambda: action_of(step).check(self._site.host, step)):
                 raise ChangeError(why)
 
-    def take_back(self, number: int, *, force: bool = False) -> str:
+    def undo(self, number: int, *, force: bool = False) -> str:
         """Take back a step; with `force` also where somebody has changed it since. Why it could not be."""
-        step = self._told(number, "take back ")
+        step = self._announce(number, "take back ")
         action, host, progress = action_of(step), self._site.host, self.fix.progress[number - 1]
         self.note(Happening.STEP_UNDOING, number)
         try:
             with self._failing(number, Happening.STEP_NOT_UNDONE, "could not be taken back"):
                 if force and progress.state in (StepState.DONE, StepState.UNDOING):
                     _overwrite_if_changed(action, host, step, progress.before)
-                _taken_back(action, host, step, progress.before)
+                _undo(action, host, step, progress.before)
         except StepFailedError as error:
             return error.what
         self.note(Happening.STEP_UNDONE, number)
         return ""
 
-    def _told(self, number: int, verb: str = "") -> Step:
+    def _announce(self, number: int, verb: str = "") -> Step:
         step = self.fix.plan.steps[number - 1]
         self._site.say(f"step {number} of {len(self.fix.plan.steps)}: {verb}{step.action} {step.target}")
         return step
@@ -154,7 +138,7 @@ def action_of(step: Step) -> Action:
 
 
 def sentence_of(error: Exception) -> str:
-    """What to tell people about an error of an action."""
+    """Return a sentence for people about an error of an action."""
     if isinstance(error, NecroscopeError):
         return error.what
     if isinstance(error, OSError) and error.strerror:
@@ -162,31 +146,44 @@ def sentence_of(error: Exception) -> str:
     return f"internal error: {type(error).__name__}: {error}"
 
 
-def _done(action: Action, host: Host, step: Step) -> str:
+def _do(action: Action, host: Host, step: Step) -> str:
     outcome = action.do(host, step)
-    if why := _settled(lambda: action.amiss(host, step)):
+    if why := _still_wrong(lambda: action.check(host, step)):
         raise ChangeError(why)
     return outcome
 
 
 def _overwrite_if_changed(action: Action, host: Host, step: Step, before: State) -> None:
     """Overwrite what somebody changed since: an action takes back its own change only."""
-    if action.amiss(host, step) and action.not_back(host, step, before):
+    if action.check(host, step) and action.check_undone(host, step, before):
         action.do(host, step)
 
 
-def _taken_back(action: Action, host: Host, step: Step, before: State) -> None:
-    action.take_back(host, step, before)
-    if why := _settled(lambda: action.not_back(host, step, before)):
+def _undo(action: Action, host: Host, step: Step, before: State) -> None:
+    action.undo(host, step, before)
+    if why := _still_wrong(lambda: action.check_undone(host, step, before)):
         raise ChangeError(why)
 
 
-def _settled(amiss: Callable[[], str]) -> str:
-    """What is still amiss after a bounded time."""
+def _still_wrong(check: Callable[[], str]) -> str:
+    """Return what a check still finds after a bounded time."""
     deadline = time.monotonic() + SETTLE_SECONDS
-    while (why := amiss()) and time.monotonic() < deadline:
+    while (why := check()) and time.monotonic() < deadline:
         time.sleep(PAUSE_SECONDS)
     return why
+
+
+def _state_to_go_on_from(host: Host, step: Step, progress: Progress) -> State:
+    """Return what an undo of the step has to restore.
+
+    Of a step that has not begun, all as it is now. Of one that has, what is there now may be its own doing,
+    and what was recorded counts; but of the units that a stop takes along, some may have come since.
+    """
+    if step.action == STOP_UNIT.id:
+        return {**STOP_UNIT.look(host, step), **progress.before}
+    if progress.state is StepState.WAITING:
+        return action_of(step).look(host, step)
+    return progress.before
 
 
 def _log_line(fix: Fix, entry: Entry) -> LogLine:

@@ -1,27 +1,39 @@
-"""Fixes on disk: `<store>-fixes/<UTC time>-<remedy>/`, each with its plan and its journal.
+"""Fixes on disk: `<store>-fixes/<UTC time>-<remedy>/`, each with its plan, journal and newest verdict.
 
 A fix gets its name when its plan and the state before it are on disk, which is before its first step: what
-has no name has changed nothing.
+has no name has changed nothing. Of verdicts only the newest is kept: `verify` may be asked every minute.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import json
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from necroscope.errors import CannotLookError, NecroscopeError, PlanError, StoreError, UsageError
 from necroscope.model.fix import Fix
+from necroscope.model.kept_verdict import KeptVerdict
 from necroscope.model.plan import Plan
 from necroscope.model.timestamp import compact_utc
+from necroscope.model.verdict import Comparison, Measure, Verdict, Verification
 from necroscope.remedies.apply.fixes_folder import RecordFolder, fixes_folder, opened_fixes
-from necroscope.remedies.apply.history import fix_from
-from necroscope.remedies.apply.journal import JOURNAL, Entry, Happening, entry_line, read_entries
+from necroscope.remedies.apply.journal import (
+    JOURNAL,
+    Entry,
+    Happening,
+    entry_line,
+    fix_from,
+    read_entries,
+)
 from necroscope.remedies.plan.plan_document import LARGEST_FILE_BYTES, parse_plan, plan_text
 
 PLAN = "plan.json"
+VERDICT = "verdict.json"
+VERDICT_SCHEMA = 1
+MAX_VERDICT_BYTES = 4 << 20
 MAKING = ".making-"
 MOST_OF_ONE_SECOND = 1000
 
@@ -121,7 +133,7 @@ def create_fix(store: Path, plan: Plan, begun: Entry) -> Fix:
 
 
 def plan_checksum(plan: Plan) -> str:
-    """What the first entry of a journal says of the plan beside it."""
+    """Return what the first entry of a journal says of its plan."""
     return sha256(plan_text(plan).encode()).hexdigest()
 
 
@@ -133,14 +145,46 @@ def _remove_unnamed(fixes: RecordFolder) -> None:
 
 
 def _free_name(fixes: RecordFolder, plan: Plan, begun_ns: int) -> str:
-    for name in _names(plan, begun_ns):
+    remedy = plan.treatments[0].remedy if plan.treatments else "nothing"
+    start = f"{compact_utc(begun_ns)}-{remedy}"
+    for number in range(1, MOST_OF_ONE_SECOND):
+        name = f"{start}-{number}" if number > 1 else start
         if not fixes.has(name):
             return name
     raise StoreError(f"{fixes.path}: too many fixes of one second")
 
 
-def _names(plan: Plan, begun_ns: int) -> Iterator[str]:
-    """The ids that a fix which begins then may have, the best first."""
-    remedy = plan.treatments[0].remedy if plan.treatments else "nothing"
-    start = f"{compact_utc(begun_ns)}-{remedy}"
-    return (f"{start}-{number}" if number > 1 else start for number in range(1, MOST_OF_ONE_SECOND))
+def keep_verdict(store: Path, kept: KeptVerdict) -> None:
+    """Put a verdict beside its fix, in place of an older one. Raises OSError, StoreError."""
+    document = {"schema": VERDICT_SCHEMA, **asdict(kept)}
+    with opened_fixes(store) as fixes, fixes.inside(kept.verification.fix) as folder:
+        folder.write(VERDICT, json.dumps(document, default=lambda verdict: verdict.value).encode())
+
+
+def read_verdict(store: Path, fix: str) -> KeptVerdict | None:
+    """The verdict beside a fix; None where nobody asked. Raises StoreError, which names the file."""
+    path = fixes_folder(store) / fix / VERDICT
+    try:
+        with opened_fixes(store) as fixes, fixes.inside(fix) as folder:
+            document = json.loads(folder.read(VERDICT, MAX_VERDICT_BYTES))
+        if document.pop("schema") != VERDICT_SCHEMA:
+            raise ValueError("it has another schema")
+        return KeptVerdict(**{**document, "verification": _verification(document["verification"])})
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        hint = "another version of necroscope may have made it; `necroscope verify` makes a new one"
+        raise StoreError(f"{path}: {error}", hint=hint) from error
+
+
+def _verification(document: dict[str, Any]) -> Verification:
+    comparisons = tuple(_comparison(one) for one in document["comparisons"])
+    verdict = Verdict(document["verdict"])
+    return Verification(**{**document, "comparisons": comparisons, "verdict": verdict})
+
+
+def _comparison(document: dict[str, Any]) -> Comparison:
+    sides = {side: Measure(**measure) for side in ("before", "after") if (measure := document[side])}
+    return Comparison(**{**document, **sides, "verdict": Verdict(document["verdict"])})

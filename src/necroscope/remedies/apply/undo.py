@@ -8,18 +8,13 @@ from necroscope.errors import ChangeError, HostChangedError, RefusedError
 from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.remedies.actions.stop_unit import ON, STOP_UNIT
 from necroscope.remedies.actions.systemd import read_units
-from necroscope.remedies.apply.begin import UNDO, reopened
-from necroscope.remedies.apply.executor import (
-    Site,
-    Transaction,
-    action_of,
-    sentence_of,
-    transaction,
-)
+from necroscope.remedies.apply.executor import Transaction, action_of, sentence_of, transaction
 from necroscope.remedies.apply.fixes import read_fixes
 from necroscope.remedies.apply.journal import Happening
 from necroscope.remedies.apply.recovery_hints import undo_command, ways_out
-from necroscope.remedies.plan.plan_check import is_of_host
+from necroscope.remedies.apply.refusals import reopened
+from necroscope.remedies.apply.site import Site
+from necroscope.remedies.plan.make_plan import is_of_host
 from necroscope.sources.host import Host
 
 HALF_BACK = (FixState.UNDOING, FixState.UNDONE_IN_PART)
@@ -34,7 +29,7 @@ def undo(id: str, site: Site, *, force: bool = False) -> Fix:
     what somebody changed after the fix is overwritten, and where steps are left, the fix is closed as
     UNDONE_IN_PART, so that others are possible.
     """
-    with reopened(id, site, UNDO) as fix:
+    with reopened(id, site, "--undo") as fix:
         if fix.state is FixState.UNDONE:
             raise RefusedError(f"{id} has been taken back already")
         if fix.state not in HALF_BACK:  # half taken back, it looks neither like before nor after
@@ -44,17 +39,17 @@ def undo(id: str, site: Site, *, force: bool = False) -> Fix:
         with transaction(fix, site) as work:
             work.note(Happening.UNDO_BEGUN)
             try:
-                _take_back(work, site, force=force)
+                _undo_steps(work, site, force=force)
             except KeyboardInterrupt:
                 work.note(Happening.INTERRUPTED)  # an undo in the middle
             return work.fix
 
 
-def _take_back(work: Transaction, site: Site, *, force: bool) -> None:
+def _undo_steps(work: Transaction, site: Site, *, force: bool) -> None:
     failures = []
     for number in range(len(work.fix.progress), 0, -1):
         if work.fix.progress[number - 1].state not in UNTOUCHED:
-            failures.append(work.take_back(number, force=force))
+            failures.append(work.undo(number, force=force))
     failures = [*filter(None, failures)]
     if failures and not force:
         raise ChangeError("; ".join(failures), hint=ways_out(work.fix, site.store))
@@ -104,7 +99,7 @@ def _later_changes(fix: Fix, host: Host) -> Iterator[str]:
             continue
         action = action_of(step)
         try:
-            if (why := action.amiss(host, step)) and action.not_back(host, step, progress.before):
+            if (why := action.check(host, step)) and action.check_undone(host, step, progress.before):
                 yield f"{step.target}: {why}"
         except (OSError, ChangeError) as error:
             yield f"{step.target}: {sentence_of(error)}"

@@ -1,1 +1,1 @@
-"""From what was found to a plan, and whether a plan still fits."""
+"""From what was found to a plan: one file a remedy, and whether a plan still fits."""

@@ -75,7 +75,8 @@ def worth_judging(goals: Iterable[Goal]) -> tuple[Goal, ...]:
 
 def goals_of_findings(findings: Iterable[Finding]) -> tuple[Goal, ...]:
     """What tells that findings are gone: what users feel first, the unit's own restarts last."""
-    found = sorted(findings, key=lambda finding: _rank(finding.id))
+    order = {id: place for place, id in enumerate(BY_FINDING)}
+    found = sorted(findings, key=lambda finding: order.get(finding.id, len(order)))
     goals = (
         Goal(quantity, finding.subject if quantity in OF_UNITS else "")
         for finding in found
@@ -100,8 +101,3 @@ def _along(diagnosis: Diagnosis) -> Iterator[str]:
     yield from BY_SYMPTOM[kinds[0]] if kinds else A_FULL_CORE
     for link in reversed(diagnosis.chain):
         yield from BY_LINK.get(link.id, ())
-
-
-def _rank(id: str) -> int:
-    order = list(BY_FINDING)
-    return order.index(id) if id in order else len(order)

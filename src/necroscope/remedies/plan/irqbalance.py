@@ -16,9 +16,8 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, ByHand, Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions.restart_unit import RESTART_UNIT, WHEN_DONE, WHEN_UNDONE
-from necroscope.remedies.plan.drop_ins import texts_of
-from necroscope.remedies.plan.steps import NOTHING_NOW, file_step, restart_command
-from necroscope.remedies.remedy import Part
+from necroscope.remedies.plan.remedy import Part
+from necroscope.remedies.plan.steps import NOTHING_NOW, file_step, restart_command, texts_of
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_files import read_unit_files
 from necroscope.sources.units import open_units
@@ -41,7 +40,9 @@ def leave_alone(host: Host, irqs: Sequence[int]) -> Part:
     if IRQBALANCE not in daemons.value:
         return Part(assumptions=(Assumption(IRQBALANCE, "does not run"),))
     command = _command(host)
-    if not command or not _is_active(host):
+    units = open_units(host)().value or ()
+    is_its = any(unit.name == UNIT and unit.active_state == "active" for unit in units)
+    if not command or not is_its:  # the one that runs is not systemd's
         return _by_hand(irqs)
     banned = command.split()
     missing = [word for irq in irqs if (word := f"{BAN}{irq}") not in banned]
@@ -55,7 +56,7 @@ def leave_alone(host: Host, irqs: Sequence[int]) -> Part:
     )
 
 
-def why_not_left_alone(host: Host, step: Step, before: State) -> str:
+def why_not_left_alone(host: Host, _subject: str, step: Step, before: State) -> str:
     """Why a drop-in, or the one before it, does more than to add bans to the unit's command."""
     there = host.read_regular(DROP_IN).value
     allowed = _without_bans(_text([_command(host)]))
@@ -78,12 +79,6 @@ def _command(host: Host) -> str:
     units = read_unit_files(host).value or ()
     commands = [unit.settings.get("Service.ExecStart", ()) for unit in units if unit.name == UNIT]
     return commands[0][0] if commands and len(commands[0]) == 1 else ""
-
-
-def _is_active(host: Host) -> bool:
-    """Whether the one that runs is systemd's."""
-    units = open_units(host)().value or ()
-    return any(unit.name == UNIT and unit.active_state == "active" for unit in units)
 
 
 def _by_hand(irqs: Iterable[int]) -> Part:

@@ -1,6 +1,6 @@
 """A plan as a document: what `fix --json` prints, what people review, and what `fix --plan FILE` reads.
 
-Nothing in a file is believed: before a plan is carried out, it is made again on the host (plan_check.py).
+Nothing in a file is believed: before a plan is carried out, it is made again on the host (make_plan.py).
 Reading is strict all the same, so that a slip in a file that was edited is named and not passed over.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from necroscope.errors import PlanError
 from necroscope.model.plan import Plan
-from necroscope.remedies.catalog import ALL_REMEDIES
+from necroscope.remedies.plan.catalog import ALL_REMEDIES
 from necroscope.remedies.plan.goals import why_not_goal
 from necroscope.sources.plain_files import read_named
 

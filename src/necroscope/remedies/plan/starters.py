@@ -1,17 +1,18 @@
-"""What could start a unit again after it was stopped and its links were removed."""
+"""What starts a unit: its links, all else that could start it again without them, and who needs it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 
-from necroscope.remedies.plan.subject import SubjectUnit
+from necroscope.errors import CannotLookError
+from necroscope.remedies.actions.files import place_of, read_link
+from necroscope.remedies.plan.subject import SubjectUnit, find_triggers, may_run
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.unit_dependencies import TRIGGERS
-from necroscope.sources.systemd.unit_files import Settings, UnitFile
-from necroscope.sources.systemd.unit_names import UnitName, parse_unit_name
-from necroscope.sources.systemd.unit_settings import is_true, words_of
+from necroscope.sources.systemd.unit_dependencies import NEEDS
+from necroscope.sources.systemd.unit_names import parse_unit_name
+from necroscope.sources.systemd.unit_settings import words_of
 from necroscope.sources.systemd.unit_tree import MASK, PERSISTENT, RUNTIME, read_unit_tree
 
 # Settings of other units that start it.
@@ -29,33 +30,46 @@ _WANTS = re.compile(r'SYSTEMD_WANTS\}?\s*(?:\+=|:=|=)\s*"([^"]*)"')
 _SUBSTITUTED = re.compile(r"\$(?:\w+)?(?:\{[^}]*\})?|%[a-zA-Z](?:\{[^}]*\})?")
 
 
-def find_triggers(unit: SubjectUnit) -> tuple[str, ...]:
-    """Sockets, timers, paths and automounts that start it on their event."""
-    return tuple(
-        sorted(
-            name
-            for name, file in unit.files.items()
-            if _may_run(unit, file) and _triggered_by(name, file.settings) in unit.names
-        )
-    )
+def find_links(host: Host, unit: SubjectUnit) -> dict[str, str]:
+    """Links in /etc, and of a running machine in /run, by their path, and where each leads.
+
+    Of a unit that is only linked in from elsewhere, that link too, as `systemctl disable` does.
+    """
+    if unit.file is None or unit.state == "masked":
+        return {}
+    folders = (PERSISTENT, RUNTIME) if host.is_live else (PERSISTENT,)
+    own = [f"{folder}/{unit.name}" for folder in folders]
+    found = {}
+    for path in (*unit.file.enabled_by, *own):
+        text = _link_text(host, path) if path.startswith(tuple(f"{folder}/" for folder in folders)) else ""
+        if text and text != MASK:  # a mask in a .wants folder keeps another link from counting
+            found[path] = text
+    return found
 
 
-def _may_run(unit: SubjectUnit, file: UnitFile) -> bool:
-    """Whether another unit is on, or is started by anything but a person."""
-    is_on = file.name in unit.activity and unit.activity[file.name].is_on
-    return is_on or not file.state.startswith(("disabled", "masked", "alias", "bad"))
+def names_by_links(host: Host, unit: str, links: Mapping[str, str]) -> frozenset[str]:
+    """The names by which links may enable a unit: its own, its template's, and aliases, also in `links`.
+
+    Of a link in a .wants folder only the name counts, wherever it leads.
+    """
+    parts = parse_unit_name(unit)
+    places = [(*path.rpartition("/"), text) for path, text in links.items()]
+    leading = {name: text for folder, _, name, text in places if folder in (PERSISTENT, RUNTIME)}
+    for place in read_unit_tree(host, of_next_boot=not host.is_live).folders:
+        leading = {**place.links, **leading}
+    names = {unit, parts.template} if parts else {unit}
+    while more := {name for name, text in leading.items() if text.rpartition("/")[2] in names} - names:
+        names |= more
+    return frozenset(names)
 
 
-def _triggered_by(name: str, settings: Settings) -> str:
-    parts = parse_unit_name(name)
-    if parts is None or parts.type not in TRIGGERS:
-        return ""
-    key, triggered = TRIGGERS[parts.type]
-    if named := settings.get(key, ()):
-        return parts.expand(named[-1])
-    if parts.type == "socket" and is_true(settings.get("Socket.Accept", ())):
-        return ""  # every connection has an instance of its own
-    return str(UnitName(parts.prefix, parts.instance, triggered))
+def _link_text(host: Host, path: str) -> str:
+    """Where a link leads; empty where there is none."""
+    place = place_of(host, path)
+    try:
+        return (read_link(place) or "") if place.is_symlink() else ""
+    except OSError as error:
+        raise CannotLookError(f"{path}: {error.strerror}", hint="run it as root") from error
 
 
 def find_starters(host: Host, unit: SubjectUnit, removed: Collection[str]) -> tuple[str, ...]:
@@ -74,7 +88,7 @@ def find_starters(host: Host, unit: SubjectUnit, removed: Collection[str]) -> tu
 def _by_settings(unit: SubjectUnit, names: Collection[str]) -> Iterator[str]:
     for name, file in unit.files.items():
         parts = parse_unit_name(name)
-        if parts is None or name in unit.names or not _may_run(unit, file):
+        if parts is None or name in unit.names or not may_run(unit, file):
             continue
         for key in STARTING:
             if any(parts.expand(word) in names for word in words_of(file.settings.get(key, ()))):
@@ -119,3 +133,37 @@ def _texts(host: Host, folders: Collection[str]) -> Iterator[tuple[str, str]]:
         seen.add(place)
         for file in host.names(folder).value or ():
             yield f"{folder}/{file}", host.read_regular(f"{folder}/{file}", "replace").value or ""
+
+
+def who_need(host: Host, unit: SubjectUnit, removed: Collection[str]) -> tuple[str, ...]:
+    """Units that need it once the links in `removed` are gone, and those that need them."""
+    freed = _needing_by_link(host, unit, removed)
+    pending = [name for name in _needed_by(unit, unit.name) if name not in freed]
+    found: dict[str, None] = {}
+    while pending:
+        found.update(dict.fromkeys(pending))
+        pending = [name for one in pending for name in _needed_by(unit, one) if name not in found]
+    return tuple(name for name in found if name not in unit.names)
+
+
+def _needed_by(unit: SubjectUnit, name: str) -> tuple[str, ...]:
+    file = unit.files.get(name) or (unit.file if name == unit.name else None)
+    return file.needed_by if file else ()
+
+
+def _needing_by_link(host: Host, unit: SubjectUnit, removed: Collection[str]) -> set[str]:
+    """Units that need it by nothing but a link in `removed`, as RequiredBy= makes them."""
+    links = {
+        f"{folder.name}/{dependency}/{name}": dependency.removesuffix(".requires")
+        for folder in read_unit_tree(host, of_next_boot=not host.is_live).folders
+        for dependency, names in folder.needs.items()
+        for name in names
+        if dependency.endswith(".requires") and name in unit.names
+    }
+    staying = {owner for link, owner in links.items() if link not in removed}
+    return {owner for owner in links.values() if owner not in staying and not _names(unit, owner)}
+
+
+def _names(unit: SubjectUnit, owner: str) -> bool:
+    settings = unit.files[owner].settings if owner in unit.files else {}
+    return any(word in unit.names for key in NEEDS for word in words_of(settings.get(key, ())))

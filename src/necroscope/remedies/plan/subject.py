@@ -1,21 +1,28 @@
-"""The unit that a remedy is for, found by any name that people use for it."""
+"""The unit that a remedy is for, found by any of its names, and what a plan for it relies on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from necroscope.errors import CannotLookError, UsageError
-from necroscope.sources.host import Host
+from necroscope.model.plan import Assumption
+from necroscope.sources.host import Host, read_whole
 from necroscope.sources.systemd.unit_activity import UnitActivity, read_activity
-from necroscope.sources.systemd.unit_files import UnitFile, read_unit_files
+from necroscope.sources.systemd.unit_dependencies import TRIGGERS
+from necroscope.sources.systemd.unit_files import Settings, UnitFile, read_unit_files
 from necroscope.sources.systemd.unit_names import UnitName, parse_unit_name
+from necroscope.sources.systemd.unit_settings import is_true
+from necroscope.sources.systemd.unit_tree import MASK
 from necroscope.sources.units import UNITS
 
 # Others belong to the kernel (device) or hold units of any kind (slice).
 KINDS = ("service", "socket", "timer", "path", "mount", "automount", "swap", "target", "scope")
 MOST_NEAR = 4
+# What systemd made of a unit's files, where that is not simply what they say.
+ODD_LOAD_STATES = ("masked", "error", "bad-setting", "not-found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +119,70 @@ def _near(asked: str, files: Mapping[str, UnitFile]) -> str:
     holding = sorted(name for name in files if len(stem) > 2 and stem in name)
     near = [*get_close_matches(asked, files, MOST_NEAR), *holding]
     return f"did you mean {', '.join(list(dict.fromkeys(near))[:MOST_NEAR])}?" if near else ""
+
+
+def find_triggers(unit: SubjectUnit) -> tuple[str, ...]:
+    """Sockets, timers, paths and automounts that start it on their event."""
+    return tuple(
+        sorted(
+            name
+            for name, file in unit.files.items()
+            if may_run(unit, file) and _triggered_by(name, file.settings) in unit.names
+        )
+    )
+
+
+def may_run(unit: SubjectUnit, file: UnitFile) -> bool:
+    """Return whether another unit is on, or is started by anything but a person."""
+    is_on = file.name in unit.activity and unit.activity[file.name].is_on
+    return is_on or not file.state.startswith(("disabled", "masked", "alias", "bad"))
+
+
+def _triggered_by(name: str, settings: Settings) -> str:
+    parts = parse_unit_name(name)
+    if parts is None or parts.type not in TRIGGERS:
+        return ""
+    key, triggered = TRIGGERS[parts.type]
+    if named := settings.get(key, ()):
+        return parts.expand(named[-1])
+    if parts.type == "socket" and is_true(settings.get("Socket.Accept", ())):
+        return ""  # every connection has an instance of its own
+    return str(UnitName(parts.prefix, parts.instance, triggered))
+
+
+def file_assumptions(host: Host, unit: SubjectUnit) -> Iterator[Assumption]:
+    """The unit's own file and its drop-ins, each with what it says."""
+    if unit.file is None:
+        yield Assumption(f"{unit.name}: unit file", "none")
+        return
+    yield Assumption(f"{unit.name}: unit file", _fingerprint(host, unit.file.path))
+    for path in unit.file.drop_ins:
+        yield Assumption(f"{unit.name}: drop-in", _fingerprint(host, path))
+    yield Assumption(f"{unit.name}: state", unit.state)
+
+
+def unit_assumptions(host: Host, unit: SubjectUnit, links: Mapping[str, str]) -> Iterator[Assumption]:
+    """All that disabling a unit relies on."""
+    yield from file_assumptions(host, unit)
+    shown = ", ".join(f"{path} -> {text}" for path, text in sorted(links.items()))
+    yield Assumption(f"{unit.name}: links", shown or "none")
+    needed_by = unit.file.needed_by if unit.file else ()
+    yield Assumption(f"{unit.name}: needed by", ", ".join(needed_by) or "nobody")
+    triggers = find_triggers(unit)
+    yield Assumption(f"{unit.name}: triggered by", ", ".join(triggers) or "nobody")
+    if host.is_live:
+        load_state = unit.activity[unit.name].load_state if unit.name in unit.activity else ""
+        odd = load_state if load_state in ODD_LOAD_STATES else "as its file says"
+        yield Assumption(f"{unit.name}: loaded", odd)
+        running = "whenever it is triggered" if triggers else "on" if unit.is_on else "off"
+        yield Assumption(f"{unit.name}: runs", running)
+
+
+def _fingerprint(host: Host, path: str) -> str:
+    try:
+        place = host.path(path)
+        data = b"" if str(place).endswith(MASK) else read_whole(place)
+    except OSError as error:
+        hint = "run as root" if isinstance(error, PermissionError) else ""
+        raise CannotLookError(f"{path}: {error.strerror or error}", hint=hint) from error
+    return f"{path} sha256:{hashlib.sha256(data).hexdigest()}"
