@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from necroscope.model.labels import Label
-from necroscope.sources import kubernetes_node
-from necroscope.sources.cloud import asking
-from necroscope.sources.cloud.asking import UnansweredError
-from necroscope.sources.cloud.identity import Identity
+from necroscope.sources import bounded_http, kubernetes_node
+from necroscope.sources.bounded_http import UnansweredError
+from necroscope.sources.cloud import Identity
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
 from necroscope.sources.kubernetes_node import ask_node, parse_node
@@ -67,7 +66,7 @@ def context_of(folder: Path) -> ssl.SSLContext:
 @pytest.fixture
 def in_a_pod(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(kubernetes_node, "ACCOUNT", certificate)
-    monkeypatch.setattr(asking, "TIMEOUT_SECONDS", 10.0)  # the machine may be busy
+    monkeypatch.setattr(bounded_http, "TIMEOUT_SECONDS", 10.0)  # the machine may be busy
     monkeypatch.setenv("NODE_NAME", NAME)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     return certificate
@@ -140,7 +139,7 @@ def test_a_server_that_we_do_not_trust_gets_no_token(
 
 @pytest.mark.parametrize("head", [b"", b"\x16\x03\x03\x40\x00"], ids=["no TLS", "a slow handshake"])
 def test_half_a_second_and_no_more(in_a_pod: Path, monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    monkeypatch.setattr(asking, "TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(bounded_http, "TIMEOUT_SECONDS", 0.5)
     with trickling(head, b"\x02") as place:
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", place.rpartition(":")[2])
         began = time.monotonic()

@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import quote
 
 from necroscope.model.labels import Label, fit_labels
-from necroscope.sources.cloud.asking import UnansweredError, open_door
-from necroscope.sources.cloud.identity import Identity, text_of
+from necroscope.sources.bounded_http import UnansweredError, open_door
+from necroscope.sources.cloud import Identity, text_of
 from necroscope.sources.in_cluster import ACCOUNT, in_cluster_address, own_node
 
 PREFIX = "kubernetes/"
-# As spec.providerID begins, and what sources/cloud calls it.
+# As spec.providerID begins, and what cloud.py calls it.
 PROVIDERS = {"aws": "ec2", "gce": "gcp", "azure": "azure"}
 PROVIDER_ID = re.compile(r"(\w+)://\S*?([^/\s]+)")
 # The newest name first; nodes that were made long ago have only the old one.

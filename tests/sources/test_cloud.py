@@ -11,13 +11,9 @@ from typing import Any
 
 import pytest
 
-from necroscope.sources.cloud import asking
-from necroscope.sources.cloud.asking import MOST_BYTES, UnansweredError
-from necroscope.sources.cloud.azure import ask_azure
-from necroscope.sources.cloud.ec2 import ask_ec2
-from necroscope.sources.cloud.gcp import ask_gcp
-from necroscope.sources.cloud.identity import NOBODY, Identity
-from necroscope.sources.cloud.which import CLOUDS, ask_cloud
+from necroscope.sources import bounded_http
+from necroscope.sources.bounded_http import MOST_BYTES, UnansweredError
+from necroscope.sources.cloud import CLOUDS, NOBODY, Identity, ask_azure, ask_cloud, ask_ec2, ask_gcp
 from necroscope.sources.host import Host
 from tests.sources.conftest import Tree
 from tests.sources.metadata_services import Answer, Answers, always, serving, trickling
@@ -161,7 +157,7 @@ def test_what_each_cloud_says(name_service: NameService, cloud: str, expected: I
 def test_an_answer_that_does_not_help(
     name_service: NameService, monkeypatch: pytest.MonkeyPatch, cloud: str, answers: Answers
 ) -> None:
-    monkeypatch.setattr(asking, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(bounded_http, "TIMEOUT_SECONDS", 0.2)
     with serving(answers) as service:
         name_service(cloud, service.place)
         identity, why = ask_cloud(Host())
@@ -226,8 +222,8 @@ def test_half_a_second_and_no_more(
     cloud: str,
     service: Callable[[], AbstractContextManager[str]],
 ) -> None:
-    assert asking.TIMEOUT_SECONDS == 0.5
-    monkeypatch.setattr(asking, "TIMEOUT_SECONDS", 0.2)
+    assert bounded_http.TIMEOUT_SECONDS == 0.5
+    monkeypatch.setattr(bounded_http, "TIMEOUT_SECONDS", 0.2)
     with service() as place:
         name_service(cloud, place)
         began = time.monotonic()
