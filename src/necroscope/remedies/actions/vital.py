@@ -13,10 +13,9 @@ from necroscope.errors import CannotLookError
 from necroscope.findings.agent_programs import find_programs
 from necroscope.model.reading import Absence
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.unit_activity import read_activity
+from necroscope.sources.systemd.unit_activity import read_activity, read_unit_programs
 from necroscope.sources.systemd.unit_files import UnitFile, read_unit_files
 from necroscope.sources.systemd.unit_names import parse_unit_name
-from necroscope.sources.systemd.unit_programs import read_unit_programs
 
 
 @dataclass(frozen=True, slots=True)

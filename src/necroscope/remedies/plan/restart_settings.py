@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from necroscope.remedies.plan.subject import SubjectUnit
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.time_spans import parse_time_span
 from necroscope.sources.systemd.unit_files import Settings
-from necroscope.sources.systemd.unit_settings import merge, parse_unit_file, words_of
+from necroscope.sources.systemd.unit_settings import merge, parse_time_span, parse_unit_file, words_of
 
 # The first that has a file of a name counts, and drop-ins count after the file itself.
 SYSTEM_CONF = ("/etc/systemd/system.conf", "/run/systemd/system.conf", "/usr/lib/systemd/system.conf")
