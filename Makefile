@@ -120,7 +120,7 @@ kernels: .venv/native ## write docs/kernels.md from probes of several kernels in
 
 # --- work ---------------------------------------------------------------------------------------
 
-TEST_PROGRAMS := perf systemd-nspawn dbus-daemon jq tmux strace setpriv mkfs.ext4 promtool rpm db5.3_load ip \
+TEST_PROGRAMS := perf systemd-nspawn dbus-daemon jq tmux strace setpriv mkfs.ext4 promtool rpm ip \
   ethtool chromium prometheus-node-exporter busybox
 
 .PHONY: test

@@ -35,7 +35,7 @@ STAGES = [
 FLEET_FOLDERS = ["place", "tables", "engine", "jobs", "ship", "questions"]
 FILES = sorted(SRC.rglob("*.py"))
 # They write what systemd or a script has as words, for parsers of ours. Nobody pastes that.
-QUOTING_FOR_PARSERS = ("sources/systemd/unit_details.py", "sources/systemd/failed_steps.py")
+QUOTING_FOR_PARSERS = ("sources/systemd/unit_details.py", "sources/failed_steps.py")
 # A text that ends in a command, before a name is put behind it: `systemctl stop {unit}`, `echo 1 >{file}`.
 PROGRAMS = (
     "systemctl|journalctl|kubectl|ethtool|fuser|ipcrm|ipcs|ps|perf|rm|ln|mkdir|kill|echo|cat|umount|mount|mv|cp"

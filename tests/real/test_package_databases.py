@@ -159,8 +159,8 @@ def rpm_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "root"
 
 
-def rpm_says(root: Path, *words: str) -> list[Package]:
-    lines = build.rpm(root, "-qa", "--qf", "%{NAME}\t%{EVR}\t%{ARCH}\n", *words).splitlines()
+def rpm_says(root: Path) -> list[Package]:
+    lines = build.rpm(root, "-qa", "--qf", "%{NAME}\t%{EVR}\t%{ARCH}\n").splitlines()
     return sorted(Package(*line.split("\t")) for line in lines)
 
 
@@ -180,18 +180,3 @@ def test_owners_as_rpm_names_them(rpm_root: Path) -> None:
     expected = dict(zip(listed, names, strict=True))
     expected["/usr/lib/systemd/system/old.service"] = expected["/lib/systemd/system/old.service"]
     assert owners(Host(rpm_root), [*expected, "/usr/bin/gone"]) == expected
-
-
-@needs_rpm
-@pytest.mark.parametrize("order", ["<", ">"])
-@pytest.mark.parametrize("page_bytes", [512, 4096, 65536])
-def test_a_berkeley_db_as_rpm_sees_it(tmp_path: Path, rpm_root: Path, page_bytes: int, order: str) -> None:
-    (tmp_path / "var/lib/rpm").mkdir(parents=True)
-    headers = build.headers_of(rpm_root / build.DATABASE)
-    copies = {100 * copy + number: blob for copy in range(40) for number, blob in headers.items()}
-    build.make_berkeley(copies, tmp_path / "var/lib/rpm/Packages", page_bytes, order)
-    found = packages(Host(tmp_path))
-    assert list(found.installed) == rpm_says(tmp_path, "--define", "_db_backend bdb_ro")
-    assert len(found.installed) == 40 * len(headers)
-    paths = ["/usr/bin/agent", "/usr/bin/shared", "/usr/share/many/folder-0/file-9"]
-    assert owners(Host(tmp_path), paths) == owners(Host(rpm_root), paths)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from necroscope.sources.host import Host
-from necroscope.sources.packaging.dpkg_files import find_owners
-from necroscope.sources.packaging.rpm import read_installed
+from necroscope.sources.packaging import rpm
+from necroscope.sources.packaging.dpkg import find_owners
 from necroscope.sources.systemd.unit_tree import UnitTree
 
 READS = 20_000
@@ -45,19 +43,22 @@ def test_a_unit_file_of_an_image_is_never_one_from_outside(tmp_path: Path) -> No
 
 def test_packages_of_an_image_are_never_those_from_outside(tmp_path: Path) -> None:
     host = Host(image(tmp_path))
-    for folder, word in (("image/var/lib/dpkg/info", "inside"), ("secret", "secret")):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "a.list").write_text(f"/bin/{word}\n")
-        make_rpm_database(tmp_path / folder / "rpmdb.sqlite", word)
+    for place, word in (("image/var/lib/dpkg/info", "inside"), ("secret", "secret")):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "a.list").write_text(f"/bin/{word}\n")
+        (tmp_path / place / "rpmdb.sqlite").write_text(word)
     (tmp_path / "image/var/lib/dpkg/link").symlink_to(tmp_path / "secret")
     (tmp_path / "image/var/lib/rpm").symlink_to("dpkg/info")
     paths: set[str] = set()
-    packages: set[str] = set()
+    copies: set[str] = set()
     with swapping(tmp_path / "image/var/lib/dpkg", "info"):
-        for _ in enough_reads(packages, READS // 20):
+        for _ in enough_reads(paths, READS // 20):
             paths |= {*(find_owners(host, ["/bin/inside", "/bin/secret"]).value or ())}
-            packages |= {package.name for package in read_installed(host).value or ()}
-    assert (paths, packages) == ({"/bin/inside"}, {"inside"})
+        for _ in enough_reads(copies, READS // 20):
+            # rpm sees nothing but this copy.
+            with suppress(OSError, ValueError), rpm.copied(host, "/var/lib/rpm/rpmdb.sqlite") as folder:
+                copies.add((folder / "rpmdb.sqlite").read_text())
+    assert (paths, copies) == ({"/bin/inside"}, {"inside"})
 
 
 def enough_reads(seen: set[str], count: int) -> Iterator[None]:
@@ -76,19 +77,6 @@ def image(tmp_path: Path) -> Path:
         (folder / "a.service").write_text(f"[Unit]\nDescription={word}\n")
     (tmp_path / "image/etc/link").symlink_to(tmp_path / "outside")
     return tmp_path / "image"
-
-
-def make_rpm_database(path: Path, name: str) -> None:
-    """A database of one package, as RPM writes it: a header has entries of tag, type, offset, count."""
-    values = [name.encode() + b"\0", b"1\0", b"2\0"]
-    offsets = [sum(map(len, values[:number])) for number in range(len(values))]
-    entries = b"".join(
-        struct.pack(">4I", 1000 + number, 6, offset, 1) for number, offset in enumerate(offsets)
-    )
-    header = struct.pack(">2I", len(values), sum(map(len, values))) + entries + b"".join(values)
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY, blob BLOB NOT NULL)")
-        database.execute("INSERT INTO Packages (blob) VALUES (?)", (header,))
 
 
 @contextmanager

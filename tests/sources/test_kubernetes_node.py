@@ -14,7 +14,7 @@ import pytest
 
 from necroscope.model.labels import Label
 from necroscope.sources import http_client, kubernetes_node
-from necroscope.sources.cloud.identity import Identity
+from necroscope.sources.cloud import Identity
 from necroscope.sources.host import Host
 from necroscope.sources.http_client import UnansweredError
 from necroscope.sources.instance import INSTANCE

@@ -3,12 +3,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from necroscope.sources.host import Host
 from necroscope.sources.process_mappings import (
     MappedRange,
+    SharedSegment,
     deleted_files,
     other_processes,
     parse_maps,
+    parse_shared_segments,
     read_maps,
 )
 from necroscope.sources.processes import process_ids
@@ -63,3 +67,20 @@ def test_a_file_without_a_name_is_found_by_who_has_it_open() -> None:
 def test_a_process_that_has_ended_has_nothing() -> None:
     assert list(read_maps(Host(), 2**22 + 1)) == []
     assert list(deleted_files(Host(), 2**22 + 1)) == []
+
+
+SEGMENTS = "key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap\n"
+
+
+def test_segments_with_who_is_attached() -> None:
+    text = SEGMENTS + "0 4 600 1048576 2139 2139 2 0 0 0 0 1776243731 0 1776243731 4096 0\n"
+    assert parse_shared_segments(text) == (SharedSegment(4, 1048576, 4096, 2),)
+
+
+def test_there_may_be_no_segments() -> None:
+    assert parse_shared_segments(SEGMENTS) == ()
+
+
+def test_a_cut_line_of_segments_is_not_understood() -> None:
+    with pytest.raises(ValueError):
+        parse_shared_segments(SEGMENTS + "0 4 600\n")

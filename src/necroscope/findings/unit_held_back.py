@@ -9,8 +9,8 @@ from necroscope.model.accident import Accident
 from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import DISABLE_UNIT
+from necroscope.sources.failed_steps import failure_words
 from necroscope.sources.held_back_units import HELD_BACK_UNITS, HeldBackUnit
-from necroscope.sources.systemd.unit_failures import failure_words
 
 
 @detector("unit-held-back", needs=(HELD_BACK_UNITS,), readings_needed=1)

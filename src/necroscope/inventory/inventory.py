@@ -15,10 +15,10 @@ from necroscope.model.inventory import Agent, AuditedUnit, Inventory, Running
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host
 from necroscope.sources.packaging.packages import find_owners
-from necroscope.sources.systemd.unit_conditions import failed_conditions
 from necroscope.sources.systemd.unit_environment import read_environment
 from necroscope.sources.systemd.unit_files import UnitFile, read_unit_files
 from necroscope.sources.systemd.unit_obstacles import find_obstacles
+from necroscope.sources.unit_conditions import failed_conditions
 
 ALL = ("unit-orphaned-agent", "unit-default-enabled")
 NO_DATABASE = "origin is told by place only; dpkg and RPM databases are read where they are there"

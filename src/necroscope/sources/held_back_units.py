@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from necroscope.sources.ask_systemd import ask_systemd
+from necroscope.sources.failed_steps import FailedUnit, read_failed_units
 from necroscope.sources.host import Host
 from necroscope.sources.source import Read, Source
-from necroscope.sources.systemd.failed_steps import FailedUnit, read_failed_units
-from necroscope.sources.systemd.file_conditions import FileCondition, StartConditions, judge
+from necroscope.sources.unit_conditions import FileCondition, StartConditions, judge
 
 if TYPE_CHECKING:
     from necroscope.sources.systemd_bus import SystemdBus

@@ -7,24 +7,27 @@ Needs    nothing; the node needs a service account that may get it
 Costs    some small reads; of each service that is there at most 0.5 s, once
 
 Nothing is asked over the network unless the firmware says that this is one of these clouds, or the
-environment names a service (sources/cloud). What is not known stays empty. docs/labels.md has the names.
+environment names a service (cloud.py). What is not known stays empty. docs/labels.md has the names.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import shlex
+import tomllib
 from dataclasses import asdict, fields, replace
 
-from necroscope.model.labels import Label, Labels
-from necroscope.model.reading import Reading
-from necroscope.sources.cloud.identity import NOBODY, Identity
-from necroscope.sources.cloud.which import ask_cloud
+from necroscope.model.labels import Label, Labels, fit_labels
+from necroscope.model.reading import Absence, Reading
+from necroscope.sources.cloud import NOBODY, Identity, ask_cloud
 from necroscope.sources.host import Host, only_line, parse_core_list
 from necroscope.sources.kubernetes_node import ask_node
-from necroscope.sources.label_file import read_owners_labels
 from necroscope.sources.own_address import own_address
 from necroscope.sources.source import Read, Source
+
+LABEL_FILE = "/etc/necroscope/labels.toml"
+MAX_LABEL_FILE_BYTES = 1 << 20
 
 
 def parse_os_release(text: str) -> dict[str, str]:
@@ -79,6 +82,41 @@ def _others(node: tuple[Label, ...], owners: tuple[Label, ...]) -> tuple[Label, 
 def _count_cores(host: Host, which: str) -> int:
     cores = host.read(f"/sys/devices/system/cpu/{which}").parsed(only_line).parsed(parse_core_list)
     return len(cores.value or ())
+
+
+def read_owners_labels(host: Host) -> tuple[tuple[Label, ...], str]:
+    """The labels of the owner's file, and why there are none although there should be.
+
+        zone = "hall-2"
+        rack = "b17"
+
+    Flat: a name, and text, a number or true and false. In a pod, NECROSCOPE_LABELS names a file of the pod.
+    """
+    # A recorded tree or an image has its own file; what is named is about the machine that runs.
+    named = os.environ.get("NECROSCOPE_LABELS", "") if host.is_live else ""
+    door = Host() if named else host
+    reading = door.read_regular(named or LABEL_FILE, most_bytes=MAX_LABEL_FILE_BYTES)
+    if reading.absence is Absence.NOT_SUPPORTED and not named:
+        return (), ""
+    labels = reading.parsed(parse_owners_labels)
+    return labels.value or (), labels.reason
+
+
+def parse_owners_labels(text: str) -> tuple[Label, ...]:
+    """The labels in TOML. ValueError: it is none, or not flat."""
+    try:
+        document = tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+    found = {}
+    for name, value in document.items():
+        if isinstance(value, bool):
+            found[name] = str(value).lower()
+        elif isinstance(value, str | int | float):
+            found[name] = str(value).strip()
+        else:
+            raise ValueError(f"{name} is neither text nor a number")
+    return fit_labels(found)
 
 
 INSTANCE = Source("instance", open_instance, pace_seconds=math.inf)

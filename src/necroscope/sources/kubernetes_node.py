@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from necroscope.errors import ClusterError
 from necroscope.model.labels import Label, fit_labels
-from necroscope.sources.cloud.identity import Identity, text_of
+from necroscope.sources.cloud import Identity, text_of
 from necroscope.sources.http_client import ACCEPT_JSON, UnansweredError, brief_client, read_token
 from necroscope.sources.in_cluster import ACCOUNT, in_cluster_address, own_node
 

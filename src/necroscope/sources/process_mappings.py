@@ -1,10 +1,13 @@
-"""What processes have mapped, and the deleted files that they keep open.
+"""What processes have mapped, the deleted files that they keep open, and SysV shared memory.
 
-Reads    /proc/PID/maps, the links in /proc/PID/fd
+Reads    /proc/PID/maps, the links in /proc/PID/fd, /proc/sysvipc/shm
 Needs    root for the processes of others
 Costs    0.7 ms a process with 120 mappings, 7 us an open file (measured on two busy cores)
 
     7f10c6000000-7f10c6021000 rw-s 00000000 00:01 4                          /SYSV00000000 (deleted)
+
+       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime ...
+         0          4   600               1048576  2139  2139      0     0     0     0     0 1776243731 ...
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from necroscope.sources.host import Host
+from necroscope.model.reading import Reading
+from necroscope.sources.host import Host, whole_lines
 from necroscope.sources.processes import process_ids
 
 MAPPING = re.compile(
@@ -37,6 +41,16 @@ class MappedRange:
     inode: int  # 0: no file; of a SysV segment its id
     name: str
     is_run: bool  # its bytes are instructions
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSegment:
+    """One segment of SysV shared memory, in our own IPC namespace."""
+
+    id: int
+    size_bytes: int
+    resident_bytes: int
+    attached: int  # processes
 
 
 def parse_maps(text: str) -> Iterator[MappedRange]:
@@ -75,3 +89,15 @@ def deleted_files(host: Host, pid: int) -> Iterator[tuple[str, str] | None]:
                 name = os.readlink(file.path)  # noqa: PTH115 - the price of a Path
                 is_deleted = name.endswith(DELETED) and name.startswith("/")
                 yield (name, file.path) if is_deleted else None
+
+
+def parse_shared_segments(text: str) -> tuple[SharedSegment, ...]:
+    """The segments in a /proc/sysvipc/shm file."""
+    head, *lines = (line.split() for line in whole_lines(text))
+    rows = [dict(zip(head, map(int, line), strict=True)) for line in lines]
+    return tuple(SharedSegment(row["shmid"], row["size"], row["rss"], row["nattch"]) for row in rows)
+
+
+def read_shared_segments(host: Host) -> Reading[tuple[SharedSegment, ...]]:
+    """All segments."""
+    return host.read("/proc/sysvipc/shm").parsed(parse_shared_segments)

@@ -1,6 +1,6 @@
 """Who holds zombie memory cgroups: files of tmpfs, shared memory, mapped files, processes, by name.
 
-Reads    what page_owners, tmpfs_files and process_mappings read, and /proc/sysvipc/shm
+Reads    what page_owners, tmpfs_files and process_mappings read
 Needs    root, and a kernel with /proc/kpagecgroup
 Costs    up to 2 s of a core, after which it stops and says so; 500 tmpfs files of a page each take 25 ms
 
@@ -31,12 +31,13 @@ from necroscope.sources.process_mappings import (
     NAMELESS,
     SEGMENT,
     MappedRange,
+    SharedSegment,
     deleted_files,
     other_processes,
     read_maps,
+    read_shared_segments,
 )
 from necroscope.sources.process_units import find_top, unit_of
-from necroscope.sources.shared_segments import SharedSegment, read_shared_segments
 from necroscope.sources.tmpfs_files import files_of, tmpfs_mounts
 from necroscope.sources.zombie_parents import KINDS, ZombieParent
 

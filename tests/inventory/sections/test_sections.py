@@ -31,7 +31,7 @@ from necroscope.inventory.sections.volatile import rounded
 from necroscope.inventory.snapshot import take_snapshot
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.step_names import parse_names
+from necroscope.sources.script_files import parse_names
 
 
 def plant(root: Path, files: Mapping[str, str]) -> Subject:

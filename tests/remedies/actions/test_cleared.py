@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from necroscope.model.zombie_holder import HolderKind, ZombieHolder
 from necroscope.remedies.actions.holding import clear_innocent
-from necroscope.sources.shared_segments import SharedSegment
+from necroscope.sources.process_mappings import SharedSegment
 from necroscope.sources.zombie_holders import ZombieHolders
 from necroscope.sources.zombie_parents import KINDS, NOTHING, ZombieParent
 from necroscope.sources.zombie_pins import PinnedMemory

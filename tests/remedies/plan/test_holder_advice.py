@@ -8,7 +8,7 @@ from necroscope.model.zombie_holder import HolderKind, HoldingProcess, ZombieHol
 from necroscope.remedies.actions.holding import Holding, held_by
 from necroscope.remedies.plan.holder_advice import MOST_COMMANDS, advise, programs_hold
 from necroscope.sources.host import Host
-from necroscope.sources.shared_segments import SharedSegment
+from necroscope.sources.process_mappings import SharedSegment
 from necroscope.sources.zombie_holders import ZombieHolders
 from necroscope.sources.zombie_pins import PinnedMemory, ZombiePins
 

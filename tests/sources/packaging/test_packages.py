@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import lzma
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from necroscope.model.reading import Absence
 from necroscope.sources.packaging.packages import find_owners, read_packages
 from tests.sources.conftest import Content, Tree
 
-RPM = lzma.decompress((Path(__file__).parent / "package_databases/Packages.db.xz").read_bytes())
-RPM_FILE = "/var/lib/rpm/Packages.db"
+RPM = lzma.decompress((Path(__file__).parent / "package_databases/rpmdb.sqlite.xz").read_bytes())
+RPM_FILE = "/var/lib/rpm/rpmdb.sqlite"
+needs_rpm = pytest.mark.skipif(shutil.which("rpm") is None, reason="the program rpm is missing")
 STATUS = "/var/lib/dpkg/status"
 
 
@@ -33,6 +35,7 @@ def test_packages_are_sorted(tree: Tree) -> None:
     assert read_packages(tree(DEBIAN)).value == expected
 
 
+@needs_rpm
 @pytest.mark.parametrize(
     ("files", "manager"),
     [
@@ -64,6 +67,7 @@ def test_no_packages(tree: Tree, files: dict[str, Content], absence: Absence, na
     assert all(name in reading.detail for name in named)
 
 
+@needs_rpm
 def test_owners_of_both_managers(tree: Tree) -> None:
     paths = ["/usr/bin/b", "/usr/bin/agent", "/usr/bin/nobody's"]
     found = find_owners(tree({**DEBIAN, RPM_FILE: RPM}), iter(paths)).value

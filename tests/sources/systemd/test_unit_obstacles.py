@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.unit_conditions import failed_conditions
 from necroscope.sources.systemd.unit_files import UnitFile, read_unit_files
 from necroscope.sources.systemd.unit_obstacles import find_obstacles
+from necroscope.sources.unit_conditions import failed_conditions
 from tests.sources.conftest import Content, Tree, write_tree
 
 USR = "/usr/lib/systemd/system"

@@ -28,7 +28,7 @@ from necroscope.inventory.drift.subjects import (
     unit_of,
 )
 from necroscope.model.drift import Because
-from necroscope.sources.systemd.step_names import UNIT_FOLDERS, is_looked_at, paths_of
+from necroscope.sources.script_files import UNIT_FOLDERS, is_looked_at, paths_of
 
 MOST_DISCORD = 0.2  # of the hosts of the smaller side
 VERBS = {FAILED: "failed", NOT_RUN: "did not run"}  # of a step

@@ -23,15 +23,15 @@ from necroscope.inventory.sections.unit_demand import Demand
 from necroscope.inventory.sections.unit_runs import failed_condition, is_looping
 from necroscope.inventory.sections.unit_times import UnitTimes
 from necroscope.model.reading import Absence, Reading
+from necroscope.sources.failed_steps import failure_words
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.step_names import (
+from necroscope.sources.script_files import (
     LARGEST_SCRIPT_BYTES,
     parse_names,
     parse_scripts,
     parse_sourced,
 )
 from necroscope.sources.systemd.unit_details import UnitDetail
-from necroscope.sources.systemd.unit_failures import failure_words
 from necroscope.sources.systemd.unit_files import UnitFile
 
 MOST_NAMES = 200

@@ -1,7 +1,7 @@
 """Installed packages and their versions.
 
 Reads    the database of dpkg or RPM
-Needs    nothing; no package manager is run
+Needs    for RPM its program rpm
 Costs    what the database costs, see sources/packaging/packages.py: 14 ms for 900 packages of dpkg
 """
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 from necroscope.inventory.sections.unit_demand import Demand
 from necroscope.inventory.sections.unit_times import UnitTimes
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.unit_conditions import failed_conditions
 from necroscope.sources.systemd.unit_details import UnitDetail
 from necroscope.sources.systemd.unit_files import UnitFile
+from necroscope.sources.unit_conditions import failed_conditions
 
 HELD_SECONDS = 600.0  # a loop that takes longer is none
 FEWEST_RESTARTS = 1  # more would have it flip between two words until there are as many

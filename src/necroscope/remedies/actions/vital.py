@@ -14,11 +14,10 @@ from necroscope.findings.agent_programs import find_programs
 from necroscope.model.reading import Absence
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.stop_effects import StopEffects, read_stop_effects
-from necroscope.sources.systemd.unit_activity import read_activity
+from necroscope.sources.systemd.unit_activity import read_activity, read_unit_programs
 from necroscope.sources.systemd.unit_files import UnitFile, read_unit_files
 from necroscope.sources.systemd.unit_generators import NETWORK
 from necroscope.sources.systemd.unit_names import parse_unit_name
-from necroscope.sources.systemd.unit_programs import read_unit_programs
 
 # Mounted for a while by somebody, or from elsewhere: a node does without.
 GUEST_MOUNTS = ("media-*.mount", "mnt*.mount", "run-media-*.mount")

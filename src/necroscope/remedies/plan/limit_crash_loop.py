@@ -17,9 +17,8 @@ from necroscope.remedies.plan.remedy import Part, Remedy
 from necroscope.remedies.plan.steps import drop_in_path, file_step, only_drop_in
 from necroscope.remedies.plan.subject import SubjectUnit, file_assumptions, find_unit
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.time_spans import parse_time_span
 from necroscope.sources.systemd.unit_files import Settings, systemd_version
-from necroscope.sources.systemd.unit_settings import merge, parse_unit_file, words_of
+from necroscope.sources.systemd.unit_settings import merge, parse_time_span, parse_unit_file, words_of
 
 STARTS = 5  # as many as systemd allows by default, in 10 s
 # A crash within a minute of its start counts as part of a loop.

@@ -1,7 +1,7 @@
 """Installed packages, and which of them a file belongs to.
 
 Reads    the database of dpkg (dpkg.py) or of RPM (rpm.py), whichever is there
-Needs    nothing; no package manager is run and nothing is written, so any mounted image will do
+Needs    for RPM its program rpm, also to read an image; nothing is written to the machine or image
 Costs    what its database does, see there: less than 0.1 s for 1,000 packages
 
 The owner is what the database says. It does not tell whether the file was changed since.
@@ -15,7 +15,7 @@ from typing import Any
 from necroscope.model.package import Package, Packages
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host
-from necroscope.sources.packaging import dpkg, dpkg_files, rpm
+from necroscope.sources.packaging import dpkg, rpm
 
 __all__ = ["Package", "Packages", "find_owners", "read_packages"]
 
@@ -43,7 +43,7 @@ def find_owners(host: Host, paths: Iterable[str]) -> Reading[Mapping[str, str]]:
     folders = _same_folders(host)
     spellings = {path: tuple(_spellings(path, folders)) for path in paths}
     wanted = frozenset(name for names in spellings.values() for name in names)
-    readings = [dpkg_files.find_owners(host, wanted), rpm.find_owners(host, wanted)]
+    readings = [dpkg.find_owners(host, wanted), rpm.find_owners(host, wanted)]
     found = [reading.value for reading in readings if reading.value is not None]
     if not found:
         return _why_none(readings)

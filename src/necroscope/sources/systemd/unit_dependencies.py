@@ -83,12 +83,17 @@ def _named(parts: UnitName, settings: Settings) -> Iterator[tuple[str, str]]:
         for word in words_of(settings.get(kind, ())):
             yield kind, parts.expand(word)
     if parts.type in TRIGGERS:
-        setting, triggered = TRIGGERS[parts.type]
-        named = settings.get(setting, ())
-        # With Accept= every connection gets an instance of its own.
-        is_template = parts.type == "socket" and is_true(settings.get("Socket.Accept", ()))
-        own = UnitName(parts.prefix, "" if is_template else parts.instance, triggered)
-        yield "trigger", parts.expand(named[-1]) if named else str(own)
+        yield "trigger", parts.expand(triggered_unit(parts, settings))
+
+
+def triggered_unit(parts: UnitName, settings: Settings) -> str:
+    """The unit that one of TRIGGERS starts, with specifiers as they are written."""
+    setting, kind = TRIGGERS[parts.type]
+    if named := settings.get(setting, ()):
+        return named[-1]
+    # With Accept= every connection gets an instance of its own.
+    is_template = parts.type == "socket" and is_true(settings.get("Socket.Accept", ()))
+    return str(UnitName(parts.prefix, "" if is_template else parts.instance, kind))
 
 
 def _linked(tree: UnitTree) -> Mapping[str, Mapping[str, str]]:

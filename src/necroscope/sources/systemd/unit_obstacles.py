@@ -13,15 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import PurePosixPath
 
 from necroscope.sources.host import Host
 from necroscope.sources.systemd.unit_accounts import is_known
 from necroscope.sources.systemd.unit_commands import DEFAULT_PATH, parse_commands, why_not_run
-from necroscope.sources.systemd.unit_conditions import VOLATILE, exists, failed_assertions
+from necroscope.sources.systemd.unit_dependencies import NEEDS, triggered_unit
 from necroscope.sources.systemd.unit_files import UnitFile
-from necroscope.sources.systemd.unit_names import parse_unit_name
-from necroscope.sources.systemd.unit_peers import find_missing_peers, is_mounted_later
+from necroscope.sources.systemd.unit_names import UnitName, escape_path, parse_unit_name
 from necroscope.sources.systemd.unit_settings import is_true, split_words, words_of
+from necroscope.sources.unit_conditions import VOLATILE, exists, failed_assertions
 
 STARTING = ("ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost")
 # With one of these a service may see other files than the machine does.
@@ -45,6 +46,10 @@ TMPFILES = ("/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/local/lib/tmpfiles.d", "
 _SPECIFIER = re.compile(r"%(.)")
 _TOLD_BY_THE_NAME = "ijnNp"
 _FOLDERS = {"E": "/etc", "S": "/var/lib", "C": "/var/cache", "L": "/var/log", "t": "/run", "%": "%%"}
+# Others may come without a file: from the kernel, from a program, from a generator.
+WITH_FILES = ("service", "socket", "timer", "path")
+# What is below is usually mounted there.
+MOUNT_POINTS = re.compile(r"/(mnt|media|snap|nix|net|misc|cdrom)/.*")
 
 
 def find_obstacles(host: Host, unit: UnitFile, units: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -58,7 +63,7 @@ def find_obstacles(host: Host, unit: UnitFile, units: Mapping[str, str] | None =
         return (f"systemctl calls {unit.path} a bad unit file",)
     found = list(failed_assertions(host, unit.settings))
     if units is not None:
-        found += find_missing_peers(unit, units)
+        found += _find_missing_peers(unit, units)
     if unit.name.endswith(".socket") and not any(key.startswith("Socket.Listen") for key in unit.settings):
         found.append("it has no ListenStream= or other Listen setting")
     if unit.name.endswith(".service"):
@@ -119,7 +124,7 @@ def _of_commands(host: Host, unit: UnitFile, units: Mapping[str, str]) -> Iterat
                     continue
                 reason = why_not_run(host, program, own_path or DEFAULT_PATH)
                 if reason and not (
-                    exists(host, program) is False and is_mounted_later(host, unit, program, units)
+                    exists(host, program) is False and _is_mounted_later(host, unit, program, units)
                 ):
                     yield f"{key}={program} cannot be run: {reason}"
 
@@ -165,7 +170,7 @@ def _is_missing(host: Host, unit: UnitFile, name: str, units: Mapping[str, str])
     if VOLATILE.fullmatch(name) or exists(host, name) is not False:
         return False
     is_made = any(map(partial(_is_made_by, name), _tmpfiles(host)))
-    return not is_made and not is_mounted_later(host, unit, name, units)
+    return not is_made and not _is_mounted_later(host, unit, name, units)
 
 
 def _tmpfiles(host: Host) -> Iterator[str]:
@@ -178,3 +183,52 @@ def _tmpfiles(host: Host) -> Iterator[str]:
 def _is_made_by(name: str, line: str) -> bool:
     words = split_words(line) if name in line else []
     return len(words) > 1 and words[0][0] in "fFdDvqQLCc" and words[1].rstrip("/") == name
+
+
+def _find_missing_peers(unit: UnitFile, units: Mapping[str, str]) -> Iterator[str]:
+    """Units without which systemd refuses to start this one."""
+    parts = parse_unit_name(unit.name)
+    if parts is None:
+        return
+    for key in NEEDS:
+        for word in words_of(unit.settings.get(key, ())):
+            name = _unit_named(parts, word)
+            if reason := _why_not_there(name, units):
+                yield f"{key.removeprefix('Unit.')}={name}: {reason}"
+    if parts.type == "socket":
+        name = _unit_named(parts, triggered_unit(parts, unit.settings))
+        if reason := _why_not_there(name, units):
+            yield f"{name}, which it starts: {reason}"
+
+
+def _unit_named(parts: UnitName, text: str) -> str:
+    """The name of a unit with its specifiers resolved; empty where only an instance knows them."""
+    return "" if parts.is_template and "%" in text else parts.expand(text)
+
+
+def _why_not_there(name: str, units: Mapping[str, str]) -> str:
+    parts = parse_unit_name(name)
+    if parts is None:
+        return ""
+    state = units.get(name, units.get(parts.template))
+    if state is None:
+        # An instance may be made by a generator, without a template.
+        return "" if parts.type not in WITH_FILES or parts.is_instance else "there is no such unit"
+    if state.startswith("masked"):
+        return "it is masked"
+    return "it has a bad unit file" if state == "bad" else ""
+
+
+def _is_mounted_later(host: Host, unit: UnitFile, name: str, units: Mapping[str, str]) -> bool:
+    """Whether a file that is not there may come with something that is mounted at boot or for this unit."""
+    if not host.is_live and MOUNT_POINTS.fullmatch(name):
+        return True
+    keys = ("Unit.RequiresMountsFor", "Unit.WantsMountsFor")
+    wanted = {word.rstrip("/") for key in keys for word in words_of(unit.settings.get(key, ()))}
+    for folder in map(str, (PurePosixPath(name), *PurePosixPath(name).parents)):
+        mount = units.get(f"{escape_path(folder)}.mount", "masked")
+        is_promised = folder in wanted or (not host.is_live and not mount.startswith("masked"))
+        # Something in it: it is mounted, or an image has all in one tree.
+        if folder != "/" and is_promised and not host.names(folder).value:
+            return True
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -40,6 +41,18 @@ _PATH_TRIGGERS = frozenset(
     f"Path.{key}"
     for key in ("PathExists", "PathExistsGlob", "PathChanged", "PathModified", "DirectoryNotEmpty")
 )
+_SECONDS = {
+    **dict.fromkeys(("usec", "us", "µs", "μs"), 1e-6),
+    **dict.fromkeys(("msec", "ms"), 1e-3),
+    **dict.fromkeys(("seconds", "second", "sec", "s", ""), 1.0),
+    **dict.fromkeys(("minutes", "minute", "min", "m"), 60.0),
+    **dict.fromkeys(("hours", "hour", "hr", "h"), 3600.0),
+    **dict.fromkeys(("days", "day", "d"), 86400.0),
+    **dict.fromkeys(("weeks", "week", "w"), 604800.0),
+    **dict.fromkeys(("months", "month", "M"), 2629800.0),
+    **dict.fromkeys(("years", "year", "y"), 31557600.0),
+}
+_TIME_PART = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([A-Za-zµμ]*)\s*")
 
 
 class Assignment(NamedTuple):
@@ -178,3 +191,19 @@ def is_true(values: Iterable[str]) -> bool:
     for last in values:  # noqa: B007 - only the last counts
         pass
     return last.lower() in ("1", "yes", "y", "true", "t", "on")
+
+
+def parse_time_span(text: str) -> float:
+    """The seconds of `5min 20s`, `100ms`, `10`, `infinity`. Raises ValueError if systemd would refuse it."""
+    text = text.strip()
+    if text == "infinity":
+        return math.inf
+    total, at = 0.0, 0
+    while match := _TIME_PART.match(text, at):
+        if match[2] not in _SECONDS:
+            break
+        total += float(match[1]) * _SECONDS[match[2]]
+        at = match.end()
+    if not text or at < len(text):
+        raise ValueError(f"{text} is no length of time")
+    return total

@@ -14,10 +14,11 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-PROGRAMS = {"rpm": "rpm", "rpmbuild": "rpm", "db5.3_load": "db5.3-util"}
+PROGRAMS = {"rpm": "rpm", "rpmbuild": "rpm"}
 FOLDER = Path(__file__).parent
 DATABASE = "var/lib/rpm/rpmdb.sqlite"
 MANY_FILES = 300  # a header that takes several pages of a Berkeley DB
+PAGE_BYTES = 512
 
 HEAD = """\
 Name: {name}
@@ -105,12 +106,11 @@ def headers_of(database: Path) -> dict[int, bytes]:
         return dict(connection.execute("SELECT hnum, blob FROM Packages"))
 
 
-def make_berkeley(headers: dict[int, bytes], target: Path, page_bytes: int = 4096, order: str = "<") -> None:
+def make_berkeley(headers: dict[int, bytes], target: Path) -> None:
     """The same headers in a Berkeley DB, laid out as RPM does: number -> header, and 0 -> highest number."""
-    lines = ["VERSION=3", "format=bytevalue", "type=hash", f"db_pagesize={page_bytes}"]
-    lines += [f"db_lorder={1234 if order == '<' else 4321}", "HEADER=END"]
-    for number, blob in {0: struct.pack(f"{order}I", max(headers)), **headers}.items():
-        lines += [f" {struct.pack(f'{order}I', number).hex()}", f" {blob.hex()}"]
+    lines = ["VERSION=3", "format=bytevalue", "type=hash", f"db_pagesize={PAGE_BYTES}", "HEADER=END"]
+    for number, blob in {0: struct.pack("<I", max(headers)), **headers}.items():
+        lines += [f" {struct.pack('<I', number).hex()}", f" {blob.hex()}"]
     text = "\n".join([*lines, "DATA=END", ""])
     subprocess.run(["db5.3_load", str(target)], input=text, check=True, text=True, capture_output=True)
 
@@ -120,7 +120,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         database = make_sqlite(folder, folder / "root")
-        make_berkeley(headers_of(database), folder / "Packages", page_bytes=512)
+        make_berkeley(headers_of(database), folder / "Packages")
         for file in (database, folder / "Packages"):
             (FOLDER / f"{file.name}.xz").write_bytes(lzma.compress(file.read_bytes()))
 

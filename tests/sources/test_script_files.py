@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from necroscope.sources.systemd.written_files import files_written_by, files_written_in
+from necroscope.sources.script_files import files_written_by, files_written_in
 
 CONFIG = "/etc/ecs/ecs.config"
 

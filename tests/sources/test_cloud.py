@@ -12,11 +12,7 @@ from typing import Any
 import pytest
 
 from necroscope.sources import http_client
-from necroscope.sources.cloud.azure import ask_azure
-from necroscope.sources.cloud.ec2 import ask_ec2
-from necroscope.sources.cloud.gcp import ask_gcp
-from necroscope.sources.cloud.identity import NOBODY, Identity
-from necroscope.sources.cloud.which import CLOUDS, ask_cloud
+from necroscope.sources.cloud import CLOUDS, NOBODY, Identity, ask_azure, ask_cloud, ask_ec2, ask_gcp
 from necroscope.sources.host import Host
 from necroscope.sources.http_client import MAX_BRIEF_BYTES, UnansweredError
 from tests.sources.conftest import Tree

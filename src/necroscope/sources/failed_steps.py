@@ -15,15 +15,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from necroscope.sources.host import Host
-from necroscope.sources.systemd.step_names import (
+from necroscope.sources.script_files import (
     LARGEST_SCRIPT_BYTES,
+    files_written_by,
+    files_written_in,
     is_looked_at,
     parse_names,
     parse_scripts,
     parse_sourced,
     paths_of,
 )
-from necroscope.sources.systemd.written_files import files_written_by, files_written_in
 
 if TYPE_CHECKING:
     from necroscope.sources.systemd_bus import SystemdBus
@@ -92,3 +93,12 @@ def _inline_scripts(words: Sequence[str]) -> Iterator[str]:
 def _script(host: Host, place: str) -> str:
     """The text of a script; empty for a program, and for what cannot be read."""
     return host.read_regular(place, most_bytes=LARGEST_SCRIPT_BYTES).value or ""
+
+
+def failure_words(result: str, exit_status: int) -> str:
+    """How a service failed, in two words: exit 1, signal 9, timeout; `result` is what systemd calls it."""
+    if result == "exit-code":
+        # The status is that of the main command: one before it may have kept it from being run, or one
+        # after it have failed.
+        return f"exit {exit_status}" if exit_status else "another command than its main one"
+    return f"signal {exit_status}" if result == "signal" else result
