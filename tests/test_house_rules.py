@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src/necroscope"
 STAGES = [
     "model",
+    "statistics",
     "sources",
     "store",
     "profiles",
@@ -51,11 +52,16 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imported_stages(path: Path) -> set[str]:
+def imported_names(path: Path) -> set[str]:
     tree = tree_of(path)
     names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return {name.split(".")[1] for name in names if name.startswith("necroscope.")}
+    return names | {
+        alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    }
+
+
+def imported_stages(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imported_names(path) if name.startswith("necroscope.")}
 
 
 def test_data_flows_one_way() -> None:
@@ -66,6 +72,26 @@ def test_data_flows_one_way() -> None:
             allowed = {*STAGES[: STAGES.index(stage) + 1], "errors", "_native"}
             if not_allowed := imported_stages(path) - allowed:
                 wrong[str(path.relative_to(SRC))] = not_allowed
+    assert wrong == {}
+
+
+def test_the_recorder_stays_lean() -> None:
+    """A node has no numpy, and the process that runs all the time has no room for it."""
+    heavy = {"numpy", "scipy", "pyarrow", "duckdb", "fastapi"}
+    seen: set[Path] = set()
+    left = [path for path in FILES if path.is_relative_to(SRC / "agent")]
+    wrong = {}
+    while left:
+        path = left.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        names = imported_names(path)
+        if not_allowed := {name.split(".")[0] for name in names} & heavy:
+            wrong[str(path.relative_to(SRC))] = not_allowed
+        modules = (SRC.parent / name.replace(".", "/") for name in names if name.startswith("necroscope."))
+        left += [path for path in (module.with_suffix(".py") for module in modules) if path.exists()]
+    assert len(seen) > 100
     assert wrong == {}
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from necroscope.cli.zombies_named import NamedZombies, named_zombies
 from necroscope.diagnosis.zombies.ledger_shares import By, shares_by
-from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Wall
 from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport
 from necroscope.model.timestamp import iso_utc
 from necroscope.sources.zombie_pins import ZombiePins
+from necroscope.statistics.theil_sen import Trend
 
 
 def zombies_document(report: ZombieReport, by: By, seconds: float) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb, fsum
 
-from necroscope.inventory.drift.statistics import benjamini_hochberg
 from necroscope.model.culprit import Ranking
 from necroscope.model.fleet.common_culprit import CommonSuspect
+from necroscope.statistics.false_discovery import benjamini_hochberg
 
 Key = tuple[str, str, str]  # process, function, way
 BY_CHANCE = 0.03  # thresholds `culprit.probability` is 0.01; with loads that come in bursts, less than this

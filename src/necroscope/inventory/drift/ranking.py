@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from necroscope.inventory.drift.because import find_because, search_in
-from necroscope.inventory.drift.confounding import (
-    MOST_ALIKE_IN,
-    find_twins,
-    follow_labels,
-    p_among_alike,
-    part_followers,
-)
+from necroscope.inventory.drift.confounding import find_twins, follow_labels, p_among_alike, part_followers
 from necroscope.inventory.drift.fact_table import VaryingFact
 from necroscope.inventory.drift.folding import Row, by_split, by_subject, join_subjects, order_of_fact
 from necroscope.inventory.drift.grouping import LEAST_P, Groups
 from necroscope.inventory.drift.places import Places
 from necroscope.inventory.drift.splits import compare_groups, compare_hosts
-from necroscope.inventory.drift.statistics import benjamini_hochberg
 from necroscope.model.drift import Relevance
+from necroscope.statistics.confounding import MOST_ALIKE_IN
+from necroscope.statistics.false_discovery import benjamini_hochberg
 
 # The share of false ones among the differences that are called associated. Of fleets without any cause, two
 # in a hundred have one then; counts of hosts are coarse, so that it is less than the number says.

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.recorded_seen import last_boot_in, recorded_seen
-from necroscope.diagnosis.zombies.trend import Slope
 from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
 from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
 from necroscope.diagnosis.zombies.zombie_report import zombie_report
@@ -18,6 +17,7 @@ from necroscope.server.range_and_filters import LATEST_US, US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.server.segment_counts import FEW, telling_places
 from necroscope.signals.thresholds import load_thresholds
+from necroscope.statistics.theil_sen import Slope
 from necroscope.store.store import StoredSegment
 
 HOUR = 3600.0

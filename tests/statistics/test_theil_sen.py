@@ -7,7 +7,7 @@ import random
 import pytest
 from scipy.stats import t, theilslopes
 
-from necroscope.diagnosis.zombies.trend import (
+from necroscope.statistics.theil_sen import (
     MOST_POINTS,
     STUDENT,
     Point,

@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.stats.rates import test_poisson_2indep as poisson_test
 
-from necroscope.fleet.statistics.rate_ratios import (
+from necroscope.statistics.rate_ratios import (
     Side,
     conditional_interval,
     host_variance,

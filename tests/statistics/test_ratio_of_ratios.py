@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from necroscope.fleet.statistics.ratio_of_ratios import (
+from necroscope.statistics.ratio_of_ratios import (
     BeforeAfter,
     Counted,
     Hosts,

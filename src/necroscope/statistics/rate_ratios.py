@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-Z_95 = 1.959963984540054
+from necroscope.statistics.normal import Z_95
+
 TAIL = 0.025
 
 
@@ -51,7 +52,7 @@ class Ratio:
 
 
 def rate_ratio(inside: Side, outside: Side) -> Ratio:
-    """How many times as often it happens inside."""
+    """Return how many times as often it happens inside."""
     if not inside.time or not outside.time or not inside.count + outside.count:
         return Ratio(None, 0.0, math.inf)
     alpha = host_variance(inside, outside)
@@ -68,7 +69,7 @@ def rate_ratio(inside: Side, outside: Side) -> Ratio:
 
 
 def conditional_interval(count: float, time: float, other: float, other_time: float) -> tuple[float, float]:
-    """The exact interval of the ratio of two Poisson rates; counts need not be whole."""
+    """Return the exact interval of the ratio of two Poisson rates; counts need not be whole."""
     scale = other_time / time
     low = float(betaincinv(count, other + 1, TAIL)) if count > 0 else 0.0
     high = float(betaincinv(count + 1, other, 1 - TAIL)) if other > 0 else 1.0
@@ -76,7 +77,7 @@ def conditional_interval(count: float, time: float, other: float, other_time: fl
 
 
 def host_variance(inside: Side, outside: Side) -> float:
-    """By how much the rates of hosts of one side vary, as a share of their square; 0: as Poisson has it."""
+    """Return how much rates of hosts of one side vary, as a share of their square; 0: as Poisson has it."""
     beyond = squares = 0.0
     for side in (inside, outside):
         expected = side.rate * side.hours
@@ -86,7 +87,7 @@ def host_variance(inside: Side, outside: Side) -> float:
 
 
 def _dispersion(side: Side, alpha: float, pooled: float) -> float:
-    """The variance of a side's count, as a multiple of Poisson's."""
+    """Return the variance of a side's count, as a multiple of Poisson's."""
     expected = (side.rate or pooled) * side.hours
     return 1 + alpha * float((expected**2).sum()) / float(expected.sum())
 
@@ -97,7 +98,7 @@ def mantel_haenszel_ratio(
     episodes: NDArray[np.int64],
     hours: NDArray[np.float64],
 ) -> Ratio:
-    """The ratio of rates among hosts of the same stratum; its variance is Greenland and Robins'."""
+    """Return the ratio of rates among hosts of the same stratum; its variance is Greenland and Robins'."""
     _, place = np.unique(strata, return_inverse=True)
     with_count, with_time = np.bincount(place, episodes * inside), np.bincount(place, hours * inside)
     count, time = np.bincount(place, episodes), np.bincount(place, hours)

@@ -10,34 +10,40 @@ about that is allowed for. A burst that is in no quiet second cannot be told fro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
 from statistics import fmean, median
+
+from necroscope.statistics.fisher import probability_of_at_least
 
 MOST_ALIKE = 0.95  # of neighbouring seconds; beyond it nothing could be told
 TESTS = 2  # the better of two is taken, and paid for
 
 
 def chance(window: Sequence[float], quiet: Sequence[float], neighbours: Sequence[tuple[int, int]]) -> float:
-    """The probability that chance alone puts so much into the window.
+    """Return the probability that chance alone puts so much into the window.
 
     `neighbours` are pairs of places in `quiet` that follow each other within a second.
     """
     if not window or not quiet:
         return 1.0
+    seconds = len(window) + len(quiet)
     above = seconds_above(window, quiet)
-    all_above = comb(len(window), above) / comb(len(window) + len(quiet), above)
-    lowest = min(all_above, _chance_of_high_seconds(window, quiet))
+    all_above = probability_of_at_least(above, len(window), above, seconds)
+    # High is above the middle between the usual second and the highest, of all.
+    limit = (median([*window, *quiet]) + max(*window, *quiet)) / 2
+    inside, outside = (sum(value > limit for value in some) for some in (window, quiet))
+    many_high = probability_of_at_least(inside, len(window), inside + outside, seconds)
+    lowest = min(all_above, many_high)
     return float(min(TESTS * lowest, 1.0) ** (1 / bursts(quiet, neighbours)))
 
 
 def seconds_above(window: Sequence[float], quiet: Sequence[float]) -> int:
-    """How many seconds of the window are above every quiet second."""
+    """Return how many seconds of the window are above every quiet second."""
     highest = max(quiet, default=0.0)
     return sum(value > highest for value in window)
 
 
 def bursts(quiet: Sequence[float], neighbours: Sequence[tuple[int, int]]) -> float:
-    """How many seconds count as one, because neighbours are alike: 1 where they are not, or none is known."""
+    """Return how many seconds count as one, as neighbours are alike; 1 if they are not, or none is known."""
     mean = fmean(quiet)
     variance = fmean((value - mean) ** 2 for value in quiet)
     if not variance or not neighbours:
@@ -47,16 +53,3 @@ def bursts(quiet: Sequence[float], neighbours: Sequence[tuple[int, int]]) -> flo
     alike += (1 + 3 * alike) / len(quiet)  # short series look less alike than they are
     alike = min(max(alike, 0.0), MOST_ALIKE)
     return (1 + alike) / (1 - alike)
-
-
-def _chance_of_high_seconds(window: Sequence[float], quiet: Sequence[float]) -> float:
-    """Fisher's exact test; high is above the middle between the usual second and the highest, of all."""
-    everything = [*window, *quiet]
-    limit = (median(everything) + max(everything)) / 2
-    inside = sum(value > limit for value in window)
-    high = inside + sum(value > limit for value in quiet)
-    ways = sum(
-        comb(len(window), some) * comb(len(quiet), high - some)
-        for some in range(inside, min(high, len(window)) + 1)
-    )
-    return ways / comb(len(everything), high)

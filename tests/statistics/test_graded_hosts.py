@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from necroscope.fleet.statistics.graded_hosts import (
+from necroscope.statistics.graded_hosts import (
     HIGHEST_GRADE,
     MOST_AFFECTED,
     exact_p,

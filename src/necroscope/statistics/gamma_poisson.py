@@ -9,7 +9,9 @@ gives the same numbers, but takes 0.7 s to import.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 JEFFREYS = 0.5
 MOST_EVENTS = 1e4  # a rate is never known better than to 1 %
@@ -47,33 +49,35 @@ class Counted:
 
 
 def probability_below(limit: float, before: Counted, after: Counted) -> float:
-    """How sure it is that the rate after is less than so many times the rate before."""
+    """Return how sure it is that the rate after is less than so many times the rate before."""
     odds = limit * before.scale / after.scale
     return incomplete_beta(odds / (1 + odds), after.events + JEFFREYS, before.events + JEFFREYS)
 
 
 def ratio_interval(before: Counted, after: Counted, confidence: float = 0.95) -> tuple[float, float]:
-    """Between which values the ratio after / before lies."""
+    """Return between which values the ratio after / before lies."""
     tail = (1 - confidence) / 2
-    return _ratio_at(tail, before, after), _ratio_at(1 - tail, before, after)
+    below = partial(probability_below, before=before, after=after)
+    return ratio_at(tail, below), ratio_at(1 - tail, below)
 
 
 def middle_ratio(before: Counted, after: Counted) -> float:
-    """The ratio that is as likely too high as too low."""
-    return _ratio_at(0.5, before, after)
+    """Return the ratio that is as likely too high as too low."""
+    return ratio_at(0.5, partial(probability_below, before=before, after=after))
 
 
 def rate_interval(seen: Counted, confidence: float = 0.95) -> tuple[float, float]:
-    """Between which values a rate per second lies: the ratio to one that is known."""
+    """Return between which values a rate per second lies: the ratio to one that is known."""
     known = Counted(MOST_EVENTS, MOST_EVENTS, 1.0)
     return ratio_interval(known, seen, confidence)
 
 
-def _ratio_at(probability: float, before: Counted, after: Counted) -> float:
+def ratio_at(probability: float, probability_below: Callable[[float], float]) -> float:
+    """Return the ratio below which it is with a probability."""
     low, high = math.log(LOWEST), math.log(HIGHEST)
     for _ in range(60):
         middle = (low + high) / 2
-        if probability_below(math.exp(middle), before, after) < probability:
+        if probability_below(math.exp(middle)) < probability:
             low = middle
         else:
             high = middle
@@ -81,7 +85,7 @@ def _ratio_at(probability: float, before: Counted, after: Counted) -> float:
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function, as scipy.special.betainc: Lentz's continued fraction."""
+    """Return the regularised incomplete beta function, as scipy.special.betainc (Lentz's fraction)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side only

@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from necroscope.diagnosis.zombies import trend as single
-from necroscope.fleet.statistics.trends import MOST_POINTS, Series, thinned, trends_of
+from necroscope.statistics import theil_sen as single
+from necroscope.statistics.theil_sen_many import MOST_POINTS, Series, thinned, trends_of
 
 Floats = NDArray[np.float64]
 

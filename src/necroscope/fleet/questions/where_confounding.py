@@ -1,14 +1,10 @@
 """Which value is behind it, which only follows another, and which cannot be told apart.
 
-A value that is a cause goes with the events also among hosts that are alike in everything else. So each is
-looked at among hosts alike in the other: who keeps its excess stands by itself; who loses it follows the
-other; where too few hosts have one without the other, nobody can tell. `drift` does the same; here hosts have
-grades and times.
+Each is looked at among hosts alike in the other, as statistics/confounding says; hosts have grades and times.
 """
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Sequence
 
@@ -17,21 +13,20 @@ import numpy as np
 from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Flags, Label, Whole, units_of
 from necroscope.fleet.questions.where_values import Value
-from necroscope.fleet.statistics.graded_hosts import Excess, exact_p, excess_within
-from necroscope.fleet.statistics.rate_ratios import Ratio, mantel_haenszel_ratio
-from necroscope.inventory.drift.confounding import Verdict
 from necroscope.signals.thresholds import Thresholds
-
-MOST_ALIKE_IN = 4  # the strata of more are too small
-
-
-class Left(enum.Enum):
-    """What is left of an excess among hosts that are alike in something."""
-
-    KEEPS = "keeps"
-    WEAK = "weak"  # it is there, but weaker
-    LOSES = "loses"  # it would have shown, and does not
-    UNKNOWN = "unknown"  # too little is left to compare
+from necroscope.statistics.confounding import (
+    MOST_ALIKE_IN,
+    Left,
+    Limits,
+    Verdict,
+    find_leads,
+    note_follows,
+    verdict_of,
+    what_is_left,
+)
+from necroscope.statistics.graded_hosts import exact_p, excess_within
+from necroscope.statistics.mantel_haenszel import Excess
+from necroscope.statistics.rate_ratios import Ratio, mantel_haenszel_ratio
 
 
 def excess_among_alike(cells: Cells, value: Value, strata: Whole) -> Excess:
@@ -58,17 +53,10 @@ def ratio_among_alike(cells: Cells, value: Value, strata: Whole) -> Ratio:
     return mantel_haenszel_ratio(units.codes[:, 0] == 1, units.codes[:, 1], side.episodes, side.hours)
 
 
-def what_is_left(cells: Cells, value: Value, strata: Whole, thresholds: Thresholds) -> Left:
+def _left(cells: Cells, value: Value, strata: Whole, thresholds: Thresholds) -> Left:
     """What is left of a value's excess among hosts of the same stratum."""
-    within, effect = excess_among_alike(cells, value, strata), value.excess.effect
-    is_same_way = within.excess * effect > 0
-    if within.p <= thresholds["fleet.keeps"]:
-        # The other way round it is not the excess that was found.
-        return Left.KEEPS if is_same_way else Left.LOSES
-    if within.p <= thresholds["fleet.loses"] and is_same_way:
-        return Left.WEAK
-    would_show = abs(effect) * math.sqrt(within.variance) >= thresholds["fleet.would_show"]
-    return Left.LOSES if would_show else Left.UNKNOWN
+    limits = Limits(*(thresholds[f"fleet.{name}"] for name in ("keeps", "loses", "would_show")))
+    return what_is_left(excess_among_alike(cells, value, strata), value.excess.effect, limits)
 
 
 def part_followers(cells: Cells, values: Sequence[Value], tested: int, thresholds: Thresholds) -> list[Value]:
@@ -77,13 +65,7 @@ def part_followers(cells: Cells, values: Sequence[Value], tested: int, threshold
     The first is significant as it is. Any other must be so among hosts that are alike in all before it, even
     if it were the only one of `tested` values: what goes along with a cause is always more than one thing.
     """
-    leads: list[Value] = []
-    left = list(values)
-    while left:
-        for value in left:
-            _place(cells, value, leads, thresholds)
-        # One that was only alike to a lead which turned out to follow another is looked at once more.
-        left = [value for value in left if value not in leads and not value.follows and not value.alike]
+    leads = find_leads(values, lambda one, other: _verdict(cells, one, other, thresholds), lambda lead: lead)
     kept: list[Value] = []
     for lead in leads:
         limit = thresholds["fleet.false_discovery"] / max(tested, 1)
@@ -112,7 +94,7 @@ def note_followers(
         left = [(_share_left(cells, value, lead), lead) for lead in leads]
         share, lead = min(left, key=lambda one: one[0], default=(1.0, None))
         if lead is not None and share <= thresholds["fleet.share_left"]:
-            _note_follows(value, lead)
+            note_follows(value, lead)
 
 
 def _share_left(cells: Cells, value: Value, lead: Value) -> float:
@@ -129,7 +111,7 @@ def follow_labels(
         own = {value.label.fact for value in (lead, *lead.same, *lead.alike)}
         for label in labels:
             if label.fact not in own and _explains(cells, lead, label, thresholds):
-                _note_follows(lead, label)
+                note_follows(lead, label)
                 break
 
 
@@ -139,53 +121,15 @@ def _explains(cells: Cells, lead: Value, label: Label, thresholds: Thresholds) -
     return would_show and (within.p > thresholds["fleet.loses"] or within.excess * effect < 0)
 
 
-def _place(cells: Cells, value: Value, leads: list[Value], thresholds: Thresholds) -> None:
-    """Compare a value with the leads so far, and make it one if it stands by itself."""
-    for lead in list(leads):
-        verdict = _verdict(cells, value, lead, thresholds)
-        if verdict is Verdict.FOLLOWS:
-            _note_follows(value, lead)
-            return
-        if verdict is Verdict.LEADS:
-            _note_follows(lead, value)
-            leads.remove(lead)
-        elif verdict is Verdict.ALIKE:
-            _note_alike(value, lead)
-    if not value.alike:
-        leads.append(value)
-
-
 def _verdict(cells: Cells, value: Value, lead: Value, thresholds: Thresholds) -> Verdict:
     """What the hosts that have one of two without the other say."""
-    own = what_is_left(cells, value, lead.codes, thresholds)
-    its = what_is_left(cells, lead, value.codes, thresholds)
-    is_lost, lead_is_lost = (left in (Left.LOSES, Left.UNKNOWN) for left in (own, its))
-    if not is_lost and not lead_is_lost:
-        return Verdict.APART
-    if not _can_be_told(cells, value, lead, thresholds):
-        return Verdict.ALIKE
-    if Left.KEEPS in (own, its):
-        return Verdict.FOLLOWS if is_lost else Verdict.LEADS
-    if (own is Left.LOSES) == (its is Left.LOSES):
-        return Verdict.ALIKE
-    return Verdict.FOLLOWS if own is Left.LOSES else Verdict.LEADS
+    own = _left(cells, value, lead.codes, thresholds)
+    its = _left(cells, lead, value.codes, thresholds)
+    return verdict_of(own, its, lambda: _is_separable(cells, value, lead, thresholds))
 
 
-def _can_be_told(cells: Cells, one: Value, other: Value, thresholds: Thresholds) -> bool:
+def _is_separable(cells: Cells, one: Value, other: Value, thresholds: Thresholds) -> bool:
     """Whether hosts enough have one of two without the other."""
     units = units_of(cells, one.codes, other.codes)
     odd = int((units.codes[:, 0] != units.codes[:, 1]).sum())
     return min(odd, len(units.codes) - odd) >= thresholds["fleet.discordant"]
-
-
-def _note_alike(one: Value, other: Value) -> None:
-    one.alike.append(other)
-    other.alike.append(one)
-
-
-def _note_follows(value: Value, lead: Value | Label) -> None:
-    """Whoever follows says nothing beyond it, and is alike to nobody."""
-    value.follows.append(lead)
-    for other in value.alike:
-        other.alike.remove(value)
-    value.alike.clear()

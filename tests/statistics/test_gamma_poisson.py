@@ -9,7 +9,7 @@ import pytest
 from scipy.special import betainc
 from scipy.stats import betaprime, gamma
 
-from necroscope.remedies.verify.gamma_poisson import (
+from necroscope.statistics.gamma_poisson import (
     Counted,
     incomplete_beta,
     probability_below,

@@ -10,13 +10,13 @@ are exchanged for each other (strata). Without repetition and with one stratum i
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+
+from necroscope.statistics.fisher import hypergeometric
+from necroscope.statistics.mantel_haenszel import Excess, Stratum, mantel_haenszel
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -28,53 +28,30 @@ MOST_AFFECTED = 1000  # in a stratum, to be counted exactly; beyond, the normal 
 SAME = 1 + 1e-7  # two probabilities that differ by rounding only
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """Grades on hosts with a value beyond what chance would put there, and their variance by chance."""
-
-    excess: float
-    variance: float  # 0: there is nothing to compare
-
-    @property
-    def p(self) -> float:
-        """Two-sided, by the normal distribution; with grades of 0 and 1 that of Cochran, Mantel, Haenszel."""
-        return math.erfc(abs(self.excess) / math.sqrt(2 * self.variance)) if self.variance > 0 else 1.0
-
-    @property
-    def effect(self) -> float:
-        """How strong it is, whatever the number of hosts; near the logarithm of a ratio."""
-        return self.excess / self.variance if self.variance > 0 else 0.0
-
-
 def grades(episodes: Whole) -> Whole:
-    """The grade of each host by its episodes."""
+    """Return the grade of each host by its episodes."""
     found = np.where(episodes > 0, np.floor(np.log2(np.maximum(episodes, 1))) + 1, 0)
     limited: Whole = np.minimum(found, HIGHEST_GRADE).astype(np.int64)
     return limited
 
 
 def exposure_strata(recorded_us: Whole) -> Whole:
-    """A number that hosts of about the same recorded time share."""
+    """Return a number that hosts of about the same recorded time share."""
     hours = np.maximum(recorded_us, 1) / 3.6e9
     number: Whole = np.floor(STEPS_AN_OCTAVE * np.log2(hours)).astype(np.int64)
     return number
 
 
 def excess_within(inside: Flags, grade: Whole, strata: Whole) -> Excess:
-    """The excess within strata, all together."""
+    """Return the excess within strata, all together."""
     _, place = np.unique(strata, return_inverse=True)
-    count = np.bincount(place).astype(float)
-    with_it = np.bincount(place, inside)
-    total, squares = np.bincount(place, grade), np.bincount(place, grade * grade)
-    mean = total / count
-    excess = np.bincount(place, grade * inside) - with_it * mean
-    spread = np.maximum(squares - total * mean, 0.0) / np.maximum(count - 1, 1)
-    variance = with_it * (count - with_it) / count * spread
-    return Excess(float(excess.sum()), float(variance.sum()))
+    counted = (np.ones(len(grade)), inside, grade * inside, grade, grade * grade)
+    sums = (np.bincount(place, some).astype(int).tolist() for some in counted)
+    return mantel_haenszel(map(Stratum, *sums))
 
 
 def exact_p(inside: Flags, grade: Whole, strata: Whole) -> float:
-    """Two-sided: all outcomes that are as unlikely as what was seen, or more."""
+    """Return the two-sided probability: all outcomes that are as unlikely as what was seen, or more."""
     if not len(grade):
         return 1.0
     _, place = np.unique(strata, return_inverse=True)
@@ -92,16 +69,15 @@ def exact_p(inside: Flags, grade: Whole, strata: Whole) -> float:
 
 
 def grade_chances(counts: tuple[int, ...], chosen: int) -> Floats:
-    """How likely each sum of grades is on so many hosts chosen by chance; `counts` are hosts by grade."""
+    """Return how likely each sum of grades is on so many random hosts; `counts` are hosts by grade."""
     affected = sum(counts[1:])
-    by_number = _hypergeometric(sum(counts), affected, np.array([chosen]))[0]
-    chances: Floats = by_number @ _sums_of_affected(counts[1:])
+    chances: Floats = _by_number(affected, chosen, sum(counts)) @ _sums_of_affected(counts[1:])
     return chances
 
 
 @lru_cache(maxsize=256)
 def _sums_of_affected(counts: tuple[int, ...]) -> Floats:
-    """The same on affected hosts only; a row for each number of them that is chosen.
+    """Return the same on affected hosts only; a row for each number of them that is chosen.
 
     A host of grade 3 has grade 1 or more, 2 or more, and 3 or more: each of these levels adds one.
     """
@@ -109,25 +85,17 @@ def _sums_of_affected(counts: tuple[int, ...]) -> Floats:
     rows = np.arange(affected + 1)
     if not higher:
         return np.eye(affected + 1)
-    above = _hypergeometric(affected, higher, rows) @ _sums_of_affected(counts[1:])
+    chosen = np.stack([_by_number(higher, number, affected) for number in rows.tolist()])
+    above = chosen @ _sums_of_affected(counts[1:])
     sums = np.zeros((affected + 1, affected + above.shape[1]))
     for number in rows:
         sums[number, number : number + above.shape[1]] = above[number]
     return sums
 
 
-def _hypergeometric(hosts: int, special: int, chosen: NDArray[np.int_]) -> Floats:
-    """How likely it is that so many of the chosen are special; a row for each number of chosen."""
-    drawn, seen = chosen[:, None].astype(float), np.arange(special + 1, dtype=float)[None, :]
-    is_possible = (seen <= drawn) & (drawn - seen <= hosts - special)
-    left = np.where(is_possible, drawn - seen, 0.0)
-    seen_safe = np.where(is_possible, seen, 0.0)
-    logarithm = (
-        _log_choose(special, seen_safe) + _log_choose(hosts - special, left) - _log_choose(hosts, drawn)
-    )
-    return np.where(is_possible, np.exp(logarithm), 0.0)
-
-
-def _log_choose(count: int, some: Floats) -> Floats:
-    logarithm: Floats = gammaln(count + 1) - gammaln(some + 1) - gammaln(count - some + 1)
-    return logarithm
+def _by_number(special: int, chosen: int, hosts: int) -> Floats:
+    """Return how likely it is that 0, 1, ... of the chosen hosts are special."""
+    chances = np.zeros(special + 1)
+    lowest, possible = hypergeometric(special, chosen, hosts)
+    chances[lowest : lowest + len(possible)] = possible
+    return chances

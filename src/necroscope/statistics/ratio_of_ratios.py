@@ -8,7 +8,6 @@ the same counts always give the same digits.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
+from necroscope.statistics.gamma_poisson import JEFFREYS, ratio_at
+
 Floats = NDArray[np.float64]
 
-JEFFREYS = 0.5
 PLACES = 400
-LOWEST, HIGHEST = math.log(1e-6), math.log(1e6)  # of ratios that are looked for
 TAIL = 0.025
 
 
@@ -75,14 +74,7 @@ class RatioOfRatios:
 
     def at(self, probability: float) -> float:
         """Below which value it is with a probability."""
-        low, high = LOWEST, HIGHEST
-        for _ in range(40):
-            middle = (low + high) / 2
-            if self.probability_below(math.exp(middle)) < probability:
-                low = middle
-            else:
-                high = middle
-        return math.exp((low + high) / 2)
+        return ratio_at(probability, self.probability_below)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -109,7 +101,7 @@ class Hosts:
 
 
 def dispersion_of(groups: tuple[Hosts, ...]) -> float:
-    """How much more episodes of a host vary between before and after than chance would have it; 1: no more.
+    """Return how much more episodes of a host vary between before and after than by chance; 1: no more.
 
     A host that is always bad is no reason for doubt: it is compared with itself. One that was bad on a single
     day is, because its episodes are not independent of each other.
@@ -141,6 +133,6 @@ def _mean_weight(weight: Floats, hours: Floats) -> float:
 
 @cache
 def _places() -> tuple[Floats, Floats]:
-    """Places between 0 and 1, and the weight of each."""
+    """Return places between 0 and 1, and the weight of each."""
     places, weights = np.polynomial.legendre.leggauss(PLACES)
     return (places + 1) / 2, weights / 2
