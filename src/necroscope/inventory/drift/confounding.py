@@ -11,7 +11,7 @@ from itertools import combinations
 
 from necroscope.inventory.drift.fact_table import Hosts, VaryingFact
 from necroscope.inventory.drift.folding import Row
-from necroscope.inventory.drift.grouping import Groups
+from necroscope.inventory.drift.host_sets import Groups
 from necroscope.inventory.drift.splits import FEWEST_PER_VALUE, Split, decides, discord, likeness
 from necroscope.statistics.confounding import (
     MOST_ALIKE_IN,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 
 from necroscope.inventory.drift.fact_table import Hosts, VaryingFact
-from necroscope.inventory.drift.grouping import LEAST_P, Groups
+from necroscope.inventory.drift.host_sets import LEAST_P, Groups
 from necroscope.inventory.drift.relevance import Rule, find_rule
 from necroscope.inventory.drift.subjects import (
     FAILED,

@@ -1,4 +1,4 @@
-"""What is behind a unit that runs on some hosts only.
+"""The likely cause why a unit runs on some hosts only.
 
 A cause is named where something ties it to the unit: a bootstrap step that failed or did not run, and that
 names the unit or a file the unit looks at; a unit it needs, a condition, its being enabled, its package. A
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from necroscope.inventory.drift.fact_table import Hosts, VaryingFact
-from necroscope.inventory.drift.places import Places
+from necroscope.inventory.drift.host_sets import HostSets
 from necroscope.inventory.drift.splits import Split
 from necroscope.inventory.drift.subjects import (
     CONDITION,
@@ -43,19 +43,19 @@ class Search:
 
     facts: Mapping[str, VaryingFact]  # by id
     steps: tuple[VaryingFact, ...]  # of the bootstrap that failed or did not run on some hosts
-    places: Places
+    host_sets: HostSets
 
 
 Way = Callable[[VaryingFact, Split, Search], Because | None]
 
 
-def search_in(facts: Mapping[str, VaryingFact], places: Places) -> Search:
+def search_in(facts: Mapping[str, VaryingFact], host_sets: HostSets) -> Search:
     """Find the steps that were left undone once."""
     steps = tuple(fact for fact in facts.values() if is_step(fact) and _undone(fact) not in (0, fact.known))
-    return Search(facts, steps, places)
+    return Search(facts, steps, host_sets)
 
 
-def find_because(fact: VaryingFact, split: Split, search: Search) -> Because | None:
+def find_likely_cause(fact: VaryingFact, split: Split, search: Search) -> Because | None:
     """What is behind a split of the hosts by a unit's state; None where nothing is."""
     if fact.section != "units" or not fact.name.endswith(("/runs", "/enabled")):
         return None
@@ -69,13 +69,13 @@ def _named_by_step(fact: VaryingFact, split: Split, search: Search) -> Because |
     unit = unit_of(fact)
     for step in _matching_steps(fact, split, search):
         if link := _link(unit, fact, step, search):
-            return Because(step.id, f"because {_failure(step, search.places)}", link, True)
+            return Because(step.id, f"because {_failure(step, search.host_sets)}", link, True)
     return None
 
 
 def _link(unit: str, fact: VaryingFact, step: VaryingFact, search: Search) -> str:
     """What ties a step to a unit; empty where nothing does."""
-    table = search.places.table
+    table = search.host_sets.table
     words = {word for text in table.values("bootstrap", step.name + NAMES) for word in text.split()}
     if unit in words:
         return f"it names {unit}"
@@ -95,7 +95,9 @@ def _link(unit: str, fact: VaryingFact, step: VaryingFact, search: Search) -> st
 def _needed_unit(fact: VaryingFact, _: Split, search: Search) -> Because | None:
     unit = unit_of(fact)
     works = Split((), of_kinds(fact, RUNS) or of_kinds(fact, RUNS, LOOPS), fact.known)
-    needs = {word for text in search.places.table.values("units", f"{unit}/needs") for word in text.split()}
+    needs = {
+        word for text in search.host_sets.table.values("units", f"{unit}/needs") for word in text.split()
+    }
     for needed in sorted(needs):
         other = search.facts.get(f"units/{needed}/runs")
         if other is None:
@@ -103,7 +105,7 @@ def _needed_unit(fact: VaryingFact, _: Split, search: Search) -> Because | None:
         failed = of_kinds(other, FAILED)
         down = failed or other.known & ~of_kinds(other, RUNS, LOOPS)
         if _agree(works, Split((), other.known & ~down, other.known)):
-            where = search.places.where(down, other.known)
+            where = search.host_sets.where(down, other.known)
             how = "failed" if failed else "does not run"
             text = f"because {needed}, which it needs, {how} {where}"
             return Because(other.id, text, f"{unit} needs {needed}", True)
@@ -114,7 +116,7 @@ def _condition(fact: VaryingFact, _: Split, search: Search) -> Because | None:
     for value, hosts in fact.values.items():
         match = CONDITION.match(value or "")
         if match and _agree(_started(fact), Split((), fact.known & ~hosts, fact.known)):
-            where = search.places.where(hosts, fact.known)
+            where = search.host_sets.where(hosts, fact.known)
             text = f"because its condition {match['condition']} does not hold {where}"
             return Because(fact.id, text, "systemd skipped it for that", True)
     return None
@@ -131,7 +133,7 @@ def _enabled(fact: VaryingFact, _: Split, search: Search) -> Because | None:
     if not _agree(_started(fact), Split((), enabled.known & ~off, enabled.known)):
         return None
     states = sorted({value or "not there" for value, hosts in enabled.values.items() if hosts & off})
-    text = f"because it is {' or '.join(states)} {search.places.where(off, enabled.known)}"
+    text = f"because it is {' or '.join(states)} {search.host_sets.where(off, enabled.known)}"
     return Because(enabled.id, text, "it is not started at boot there", True)
 
 
@@ -142,7 +144,7 @@ def _package(fact: VaryingFact, _: Split, search: Search) -> Because | None:
     unit = unit_of(fact)
     there = Split((), fact.known & ~fact.values[None], fact.known)
     owners = {
-        word for text in search.places.table.values("units", f"{unit}/package") for word in text.split()
+        word for text in search.host_sets.table.values("units", f"{unit}/package") for word in text.split()
     }
     for other in search.facts.values():
         if other.section != "packages" or None not in other.values:
@@ -152,9 +154,8 @@ def _package(fact: VaryingFact, _: Split, search: Search) -> Because | None:
         if (other.name in owners or other.name == stem) and _agree(
             there, Split((), other.known & ~missing, other.known)
         ):
-            text = (
-                f"because package {other.name} is not installed {search.places.where(missing, other.known)}"
-            )
+            where = search.host_sets.where(missing, other.known)
+            text = f"because package {other.name} is not installed {where}"
             return Because(other.id, text, "the unit comes with it", True)
     return None
 
@@ -163,7 +164,7 @@ def _at_the_same_time(fact: VaryingFact, split: Split, search: Search) -> Becaus
     steps = list(_matching_steps(fact, split, search))
     if len(steps) != 1:
         return None
-    text = f"at the same time {_failure(steps[0], search.places)}; whether that is the cause is not shown"
+    text = f"at the same time {_failure(steps[0], search.host_sets)}; whether that is the cause is not shown"
     return Because(steps[0].id, text, "", False)
 
 
@@ -183,14 +184,14 @@ def _undone(step: VaryingFact) -> Hosts:
     return of_kinds(step, FAILED)
 
 
-def _failure(step: VaryingFact, places: Places) -> str:
+def _failure(step: VaryingFact, host_sets: HostSets) -> str:
     undone = _undone(step)
     values = [value for value, hosts in step.values.items() if hosts & undone and value]
     kinds = {kind_of(value) for value in values}
     verb = " or ".join(word for kind, word in VERBS.items() if kind in kinds)
     details = {match["detail"] for value in values if (match := STEP_ENDED.match(value))}
     detail = f" {details.pop()}" if len(details) == 1 and "" not in details else ""
-    return f"bootstrap step {step.name} {verb} {places.where(undone, step.known)}{detail}"
+    return f"bootstrap step {step.name} {verb} {host_sets.where(undone, step.known)}{detail}"
 
 
 def _started(fact: VaryingFact) -> Split:

@@ -1,4 +1,4 @@
-"""Incidental differences that come in crowds, and are told as one."""
+"""Incidental differences that say little one by one, rolled up into one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from necroscope.inventory.drift.folding import Row
-from necroscope.inventory.drift.grouping import Groups
+from necroscope.inventory.drift.host_sets import Groups
 from necroscope.inventory.drift.ranking import relevance_of
 from necroscope.inventory.drift.splits import Candidate
 from necroscope.inventory.drift.subjects import RESTS, is_run_state, kind_of, unit_of
@@ -19,7 +19,7 @@ MOST_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class Rollup:
     """Rows that say little one by one."""
 
     id: str  # stands for the fact
@@ -27,7 +27,7 @@ class Crowd:
     rows: tuple[Row, ...]
 
 
-def find_crowds(rows: Sequence[Row], groups: Groups) -> Iterator[Crowd]:
+def find_rollups(rows: Sequence[Row], groups: Groups) -> Iterator[Rollup]:
     """Packages of which only the version differs; units that run nowhere, each for another reason."""
     plain = [
         row
@@ -43,7 +43,7 @@ def find_crowds(rows: Sequence[Row], groups: Groups) -> Iterator[Crowd]:
             names = sorted({name(one) for row in found for one in row.members})
             more = len(names) - MOST_LISTED
             listed = ", ".join(names[:MOST_LISTED]) + (f" and {more:,} more" if more > 0 else "")
-            yield Crowd(id, f"{len(names):,} {what}: {listed}", found)
+            yield Rollup(id, f"{len(names):,} {what}: {listed}", found)
 
 
 def _p(row: Row) -> float:
