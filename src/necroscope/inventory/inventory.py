@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from necroscope.errors import CannotLookError
 from necroscope.findings.agents import recognise
-from necroscope.inventory.agent_needs.needs import Surroundings, check_needs
+from necroscope.inventory.agent_needs.needs import check_needs
+from necroscope.inventory.agent_needs.needs_of_files import Surroundings
 from necroscope.inventory.behaviour import Behaviour
-from necroscope.inventory.origin import origin_of
+from necroscope.inventory.sections.origin import origin_of
 from necroscope.model.examination import NotChecked
 from necroscope.model.inventory import Agent, AuditedUnit, Inventory, Running
 from necroscope.model.reading import Absence, Reading

@@ -7,6 +7,8 @@ from typing import Any
 
 from necroscope.findings import agents
 from necroscope.inventory.agent_needs.needs_of_files import (
+    Outcome,
+    Surroundings,
     check_file,
     check_option,
     check_setting,
@@ -22,11 +24,8 @@ from necroscope.inventory.agent_needs.needs_of_machine import (
     check_unit,
     check_without,
 )
-from necroscope.inventory.agent_needs.surroundings import Outcome, Surroundings
 from necroscope.model.inventory import Need
 from necroscope.sources.host import Host
-
-__all__ = ["Surroundings", "check_needs"]
 
 NOT_IN_IMAGE = "not in this image; often it is written at the first boot only"
 

@@ -19,8 +19,7 @@ from necroscope.findings.agents import (
     WithoutCheck,
 )
 from necroscope.findings.connections import is_peer
-from necroscope.inventory.agent_needs.needs_of_files import expand
-from necroscope.inventory.agent_needs.surroundings import Outcome, Surroundings, either
+from necroscope.inventory.agent_needs.needs_of_files import Outcome, Surroundings, either, expand
 from necroscope.model.reading import Absence
 from necroscope.sources.host import Host, absence_of
 from necroscope.sources.sockets.socket_tables import State, parse_unix

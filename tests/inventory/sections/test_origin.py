@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from necroscope.inventory.origin import origin_of
+from necroscope.inventory.sections.origin import origin_of
 from necroscope.model.inventory import Origin
 from necroscope.model.reading import Absence, Reading
 
