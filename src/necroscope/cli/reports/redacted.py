@@ -15,7 +15,7 @@ from necroscope.cli.reports.blocks import (
     Section,
     Table,
 )
-from necroscope.inventory.redaction.door import redact_symbol, redact_text, redact_value
+from necroscope.inventory.redaction.redact import redact_symbol, redact_text, redact_value
 from necroscope.profiles.flame import Flame
 
 

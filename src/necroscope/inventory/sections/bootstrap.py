@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection, Mapping, Set
 from typing import Any
 
-from necroscope.inventory.redaction.door import read_openly, redact_text
+from necroscope.inventory.redaction.redact import read_openly, redact_text
 from necroscope.inventory.sections.flat import parse_json
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.subject import Subject

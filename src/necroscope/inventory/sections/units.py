@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 
-from necroscope.inventory.redaction.door import read_openly, redact_text, redact_value
+from necroscope.inventory.redaction.redact import read_openly, redact_text, redact_value
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.origin import origin_of
 from necroscope.inventory.sections.subject import Subject

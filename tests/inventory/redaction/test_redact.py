@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from necroscope.inventory.redaction.door import (
+from necroscope.inventory.redaction.redact import (
     is_closed,
     read_openly,
     redact_fact,

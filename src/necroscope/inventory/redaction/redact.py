@@ -1,4 +1,4 @@
-"""Taking secrets out: the one door that every fact of a snapshot goes through.
+"""Take secrets out of every fact of a snapshot.
 
 By the fact's name (`secret_names`), by names inside its text (`assignments`), by shape and by chance
 (`secret_shapes`); and by source, since some files are never opened. The rules are `rules/redaction.toml`. A
