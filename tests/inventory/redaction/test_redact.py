@@ -21,8 +21,7 @@ from necroscope.inventory.redaction.redact import (
     redact_symbol,
     redact_text,
 )
-from necroscope.inventory.redaction.secret_names import REDACTED, is_secret
-from necroscope.inventory.redaction.secret_shapes import is_random
+from necroscope.inventory.redaction.secret_values import REDACTED, is_random, is_secret
 from necroscope.inventory.sections.catalog import SECTIONS
 from necroscope.model.reading import Absence
 from necroscope.sources.host import Host

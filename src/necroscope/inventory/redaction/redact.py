@@ -1,8 +1,8 @@
 """Take secrets out of every fact of a snapshot.
 
-By the fact's name (`secret_names`), by names inside its text (`assignments`), by shape and by chance
-(`secret_shapes`); and by source, since some files are never opened. The rules are `rules/redaction.toml`. A
-secret that has an ordinary name and looks like a word cannot be told from a setting.
+By the fact's name, by its shape and by chance (`secret_values`), by names inside its text (`assignments`);
+and by source, since some files are never opened. The rules are `rules/redaction.toml`. A secret that has an
+ordinary name and looks like a word cannot be told from a setting.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ from collections.abc import Iterable, Mapping
 
 from necroscope.inventory.redaction.assignments import redact_assignments, redact_options
 from necroscope.inventory.redaction.redaction_rules import redaction_rules
-from necroscope.inventory.redaction.secret_names import REDACTED, is_secret, is_secret_fact, may_be_secret
-from necroscope.inventory.redaction.secret_shapes import is_digest, replace_random, replace_shapes
+from necroscope.inventory.redaction.secret_values import (
+    REDACTED,
+    is_digest,
+    is_secret,
+    is_secret_fact,
+    may_be_secret,
+    replace_random,
+    replace_shapes,
+)
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host, missing
 
