@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src/necroscope"
 STAGES = [
     "model",
+    "statistics",
     "sources",
     "store",
     "profiles",
@@ -82,6 +83,26 @@ def test_the_folders_of_the_fleet_import_in_one_direction() -> None:
             later = tuple(f"necroscope.fleet.{name}" for name in FLEET_FOLDERS[place + 1 :])
             wrong |= {(path.name, name) for name in imported_names(path) if name.startswith(later)}
     assert wrong == set()
+
+
+def test_the_recorder_stays_lean() -> None:
+    """A node has no numpy, and the process that runs all the time has no room for it."""
+    heavy = {"numpy", "scipy", "pyarrow", "duckdb", "fastapi"}
+    seen: set[Path] = set()
+    left = [path for path in FILES if path.is_relative_to(SRC / "agent")]
+    wrong = {}
+    while left:
+        path = left.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        names = imported_names(path)
+        if not_allowed := {name.split(".")[0] for name in names} & heavy:
+            wrong[str(path.relative_to(SRC))] = not_allowed
+        modules = (SRC.parent / name.replace(".", "/") for name in names if name.startswith("necroscope."))
+        left += [path for path in (module.with_suffix(".py") for module in modules) if path.exists()]
+    assert len(seen) > 100
+    assert wrong == {}
 
 
 def test_files_are_named_by_what_is_in_them() -> None:

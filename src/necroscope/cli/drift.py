@@ -21,7 +21,7 @@ from necroscope.cli.screen import Screen
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.inventory.drift.compare import LABELS, compare
 from necroscope.inventory.drift.fact_table import FactTable
-from necroscope.inventory.drift.grouping import SICK_NAMES, Groups, sick_among
+from necroscope.inventory.drift.host_sets import SICK_NAMES, Groups, sick_among
 from necroscope.model.drift import Difference, Drift, FactByGroup, NotCompared
 from necroscope.model.visible_text import visible_text
 

@@ -22,7 +22,6 @@ from necroscope.cli.watching import every_second, show, stopping
 from necroscope.cli.zombies_look import LiveLook, look_back
 from necroscope.cli.zombies_text import NamedZombies, named_zombies, summary_line, zombies_text
 from necroscope.diagnosis.zombies.ledger_shares import By, shares_by
-from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Wall
 from necroscope.diagnosis.zombies.zombie_report import MINUTE, ZombieReport, zombie_report
@@ -31,6 +30,7 @@ from necroscope.model.timestamp import iso_utc
 from necroscope.signals.thresholds import Thresholds, load_thresholds
 from necroscope.sources.cgroup_ledger import LEAKS_KEPT
 from necroscope.sources.zombie_pins import ZombiePins
+from necroscope.statistics.theil_sen import Trend
 
 INTERRUPTED = 130
 LOOK_SECONDS = 10.0

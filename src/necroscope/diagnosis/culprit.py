@@ -3,7 +3,8 @@
 The share of a second is that of the samples in the fullest second, since a hardware clock does not sample
 idle cores. A suspect is significant if its share in the window is at least `culprit.share` of a core and
 `culprit.lift` times that in the quiet seconds, and chance alone would do as much to any of all that were
-compared with a probability of at most `culprit.probability` (`quiet_seconds` and `significance` say how).
+compared with a probability of at most `culprit.probability` (comparison/quiet_seconds and
+statistics/significance say how).
 That it ran then and not otherwise does not make it the cause; and what always runs is no suspect, whatever
 harm it does.
 """
@@ -16,10 +17,10 @@ from statistics import fmean
 from typing import cast
 
 from necroscope.diagnosis.comparison.compared_seconds import Compared, Key, Shares, compare
-from necroscope.diagnosis.comparison.significance import chance, seconds_above
 from necroscope.model.culprit import Kind, Ranking, Suspect, Way
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import Thresholds
+from necroscope.statistics.significance import chance, seconds_above
 from necroscope.store.store import StoredSegment
 from necroscope.store.stored_events import StoredEvent
 

@@ -6,10 +6,10 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from necroscope.diagnosis.zombies.trend import FEWEST_POINTS, theil_sen
 from necroscope.exporter.families import Sample
 from necroscope.sources.cgroup_ledger import CgroupLedger, owner_of
 from necroscope.sources.memory_cgroups import MemoryCgroups
+from necroscope.statistics.theil_sen import FEWEST_POINTS, theil_sen
 
 MOST_OWNERS = 20  # with a series of their own
 GROWTH_NS = 600 * 10**9  # how far back the growth goes

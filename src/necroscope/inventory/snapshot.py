@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import SnapshotError
-from necroscope.inventory.redaction.door import printable, redact_facts, redact_text
+from necroscope.inventory.redaction.redact import printable, redact_facts, redact_text
 from necroscope.inventory.sections.catalog import OF_RUNNING_MACHINES, SECTIONS
 from necroscope.inventory.sections.gathered import Facts
 from necroscope.inventory.sections.subject import Subject

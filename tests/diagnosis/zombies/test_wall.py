@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from necroscope.diagnosis.zombies.trend import Trend, trend_of
 from necroscope.diagnosis.zombies.wall import Cost, Outlook, find_costs, find_wall, memory_cost, read_cost
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
 from necroscope.sources.statistics_reads import StatisticsRead
+from necroscope.statistics.theil_sen import Trend, trend_of
 
 GIB = 1 << 30
 COUNT = HierarchyCount("memory (v1)", 1, 10_200, 200, 10_000, "/proc/cgroups")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from necroscope.diagnosis.zombies.trend import Point
 from necroscope.diagnosis.zombies.zombie_memory import measured_percpu, percpu_estimate, zombie_memory
+from necroscope.statistics.theil_sen import Point
 
 
 def test_a_recording_that_grew_measures_it() -> None:

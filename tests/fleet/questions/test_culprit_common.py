@@ -10,7 +10,6 @@ from scipy import stats
 from necroscope.fleet.questions.culprit_common import (
     BY_CHANCE,
     chance_of_host,
-    chance_of_hosts,
     common_name,
     common_suspects,
     least_events,
@@ -36,15 +35,6 @@ def test_chance_on_a_host_with_many_events(events: int) -> None:
     tail = stats.binom.sf(least - 1, events, BY_CHANCE)
     assert tail <= BY_CHANCE * 1.000001 < stats.binom.sf(least - 2, events, BY_CHANCE)
     assert chance_of_host(events) == pytest.approx(tail)
-
-
-def test_chance_over_hosts_is_counted_out() -> None:
-    assert chance_of_hosts(0, [0.5, 0.5]) == 1
-    for hosts in range(1, 9):
-        assert chance_of_hosts(hosts, [0.03] * 8) == pytest.approx(stats.binom.sf(hosts - 1, 8, 0.03))
-    assert chance_of_hosts(2, [0.03, 0.01, 0.02]) == pytest.approx(
-        0.03 * 0.01 * 0.98 + 0.03 * 0.99 * 0.02 + 0.97 * 0.01 * 0.02 + 0.03 * 0.01 * 0.02
-    )
 
 
 @pytest.mark.parametrize(

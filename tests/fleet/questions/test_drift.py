@@ -16,7 +16,7 @@ from necroscope.fleet.ship.facts import NOTHING, PARTLY
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.inventory.drift.compare import compare
 from necroscope.inventory.drift.fact_table import FactTable
-from necroscope.inventory.drift.grouping import Groups
+from necroscope.inventory.drift.host_sets import Groups
 from necroscope.model.drift import Drift
 from necroscope.model.snapshot import Snapshot
 from tests.fleet.questions.hosts_of_facts import BEGIN_US, END_US, HOURS, MadeHost, write_hosts

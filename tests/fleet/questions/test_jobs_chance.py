@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
-from necroscope.fleet.questions.jobs_chance import Coverage, Draw, at_least, weigh
+from necroscope.fleet.questions.jobs_chance import Coverage, Draw, weigh
+from necroscope.statistics.poisson_binomial import probability_of_at_least
 
 SECOND = 10**6
 WINDOW = (30 * SECOND, 5 * SECOND)
@@ -51,36 +47,6 @@ def test_coverage_is_the_share_of_ends_with_an_event() -> None:
     assert covered({"a": times}, {"a": 20_000}, ["a"], 20_000 * SECOND) == pytest.approx(hit.mean(), abs=1e-3)
 
 
-def by_force(draws: list[Draw], hits: int) -> float:
-    """All that can happen: of each draw, those that are likelier than some number of its own."""
-    total = 0.0
-    each = []
-    for draw in draws:
-        steps = sorted({0.0, *draw.chances, 1.0})
-        each.append(
-            [(high - low, sum(c >= high for c in draw.chances)) for low, high in itertools.pairwise(steps)]
-        )
-    for drawn in itertools.product(*each):
-        total += math.prod(p for p, _ in drawn) if sum(count for _, count in drawn) >= hits else 0
-    return total
-
-
-CHANCES = st.lists(st.floats(0, 1), min_size=1, max_size=3)
-
-
-@given(st.lists(CHANCES, min_size=1, max_size=6))
-@settings(max_examples=30)
-def test_the_distribution_is_exact(chances: list[list[float]]) -> None:
-    draws = [Draw(0, tuple(some)) for some in chances]
-    for hits in range(sum(len(draw.chances) for draw in draws) + 2):
-        assert at_least(draws, hits) == pytest.approx(by_force(draws, hits), rel=1e-9, abs=1e-15)
-
-
-def test_small_probabilities_stay_exact() -> None:
-    draws = [Draw(1, (1e-4,))] * 50
-    assert at_least(draws, 20) == pytest.approx(stats.binom.sf(19, 50, 1e-4), rel=1e-9)  # 5e-67
-
-
 def test_jobs_that_end_together_are_one_draw() -> None:
     alone = weigh([Draw(1, (0.01,))] * 5)
     together = weigh([Draw(5, (0.01,) * 5)])
@@ -117,7 +83,7 @@ def generated(random: np.random.Generator, share: float) -> tuple[list[Draw], in
 
 def _p(draws: list[Draw]) -> float:
     """As `weigh` has it, without its interval, which takes longer."""
-    return at_least(draws, sum(draw.hits for draw in draws))
+    return probability_of_at_least(sum(draw.hits for draw in draws), (draw.chances for draw in draws))
 
 
 def test_without_a_relation_alarms_are_as_rare_as_they_say() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from necroscope.findings.agents import AgentRule, NeedRule, SocketCheck, agent_rules
-from necroscope.inventory.agent_needs.needs import Surroundings, check_needs
+from necroscope.inventory.agent_needs.needs import check_needs
+from necroscope.inventory.agent_needs.needs_of_files import Surroundings
 from necroscope.model.inventory import Need
 from necroscope.sources.host import Host
 

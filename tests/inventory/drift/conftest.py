@@ -6,7 +6,7 @@ import pytest
 
 from necroscope.inventory.drift.compare import compare
 from necroscope.inventory.drift.fact_table import FactTable
-from necroscope.inventory.drift.grouping import Groups
+from necroscope.inventory.drift.host_sets import Groups
 from necroscope.model.drift import Drift
 from necroscope.model.snapshot import Snapshot
 

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lab.snapshots import Plan, make_fleet
-from necroscope.inventory.drift.statistics import Table, mantel_haenszel, odds_ratio
 from necroscope.model.drift import Drift, Relevance
 from necroscope.model.snapshot import Snapshot
+from necroscope.statistics.fisher import Table, odds_ratio
+from necroscope.statistics.mantel_haenszel import mantel_haenszel, stratum_of
 from tests.inventory.drift.conftest import DriftOf
 
 # Instance type, whether irqbalance runs, group -> hosts.
@@ -54,7 +55,9 @@ def test_irqbalance_only_follows_the_instance_type(drift_of: DriftOf) -> None:
     big, small = table(IRQBALANCE, "big"), table(IRQBALANCE, "small")
     together = Table(*(getattr(big, name) + getattr(small, name) for name in Table.__slots__))
     assert odds_ratio(together)[0] == pytest.approx(2.7, abs=0.2)
-    assert mantel_haenszel([big, small]).odds_ratio == pytest.approx(0.66, abs=0.02)
+    assert mantel_haenszel(map(stratum_of, (big, small))).excess < 0, (
+        "among hosts alike it is the other way round"
+    )
 
     drift = drift_of(**fleet(IRQBALANCE))
     first, second = drift.differences

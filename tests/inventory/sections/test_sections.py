@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from necroscope.inventory.drift.fact_table import FactTable
-from necroscope.inventory.redaction.door import redact_facts
+from necroscope.inventory.redaction.redact import redact_facts
 from necroscope.inventory.sections.bootstrap import read_bootstrap
 from necroscope.inventory.sections.cgroups import parse_switched_off
 from necroscope.inventory.sections.cpu import parse_cpuinfo

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from necroscope.inventory.sections.bootstrap import outcome
-from necroscope.inventory.sections.unit_demand import Demand, read_demand
-from necroscope.inventory.sections.unit_runs import runs
+from necroscope.inventory.sections.unit_runs import Demand, read_demand, runs
 from necroscope.inventory.sections.unit_times import UnitTimes
 from necroscope.sources.systemd.unit_details import UnitDetail
 from necroscope.sources.systemd.unit_files import UnitFile

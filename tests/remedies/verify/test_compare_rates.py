@@ -11,7 +11,6 @@ import pytest
 
 from necroscope.model.verdict import Verdict
 from necroscope.remedies.verify.compare_rates import compare_rates
-from necroscope.remedies.verify.gamma_poisson import Counted
 from necroscope.remedies.verify.needed import needed_seconds
 from necroscope.remedies.verify.quantities import (
     NIC_RESETS,
@@ -22,6 +21,7 @@ from necroscope.remedies.verify.quantities import (
 )
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.weighing import expected
+from necroscope.statistics.gamma_poisson import Counted
 
 BETTER, UNCHANGED, WORSE, INCONCLUSIVE = Verdict
 DAY = 86400.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from necroscope.inventory.redaction.door import redact_symbol, redact_text, redact_value
+from necroscope.inventory.redaction.redact import redact_symbol, redact_text, redact_value
 from necroscope.profiles.flame import Flame
 
 

@@ -9,9 +9,9 @@ from necroscope.cli.report.blocks import Block, Paragraph, Section, Table
 from necroscope.cli.report.incident import Incident
 from necroscope.diagnosis.zombies.ledger_shares import UNKNOWN, LedgerShare, shares_by
 from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
-from necroscope.diagnosis.zombies.trend import trend_of
 from necroscope.errors import StoreError
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, owner_of
+from necroscope.statistics.theil_sen import trend_of
 from necroscope.store.clock import Anchor
 from necroscope.store.read_range import read_moments
 from necroscope.store.store import StoredSegment

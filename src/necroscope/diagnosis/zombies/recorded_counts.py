@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from necroscope import _native
-from necroscope.diagnosis.zombies.trend import MOST_POINTS
 from necroscope.errors import StoreError
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
+from necroscope.statistics.theil_sen import MOST_POINTS, thinned
 from necroscope.store.read_range import read_moments
 from necroscope.store.seal import COUNTERS
 from necroscope.store.store import StoredSegment
-
-T = TypeVar("T")
 
 COLUMNS = ["time", "memory_tracked", "memory_in_use", "memory_dying", "percpu_bytes"]
 
@@ -44,11 +42,11 @@ def recorded_counts(
 ) -> list[Count]:
     """At most so many moments of a range (UTC) as a trend looks at, evenly chosen; segments of one boot."""
     inside = [s for s in segments if s.begin_ns < end_ns and s.end_ns >= begin_ns]
-    chosen = _evenly(inside, MOST_POINTS)
+    chosen = thinned(inside)
     counts: list[Count] = []
     for segment in chosen:
         wanted = [c for c in read(segment) if begin_ns <= c.time_ns + segment.offset_ns < end_ns]
-        counts += _evenly(wanted, max(MOST_POINTS // len(chosen), 1))
+        counts += thinned(wanted, max(MOST_POINTS // len(chosen), 1))
     return sorted(set(counts))  # the last moment of a segment is also the first of the next
 
 
@@ -70,11 +68,3 @@ def _sealed_counts(segment: StoredSegment) -> list[Count]:
         return []
     columns = _native.read_table(path, COLUMNS)
     return list(map(Count, *(columns[name] for name in COLUMNS)))
-
-
-def _evenly(rows: Sequence[T], most: int) -> list[T]:
-    if len(rows) <= most:
-        return list(rows)
-    if most == 1:
-        return [rows[-1]]
-    return [rows[round(place * (len(rows) - 1) / (most - 1))] for place in range(most)]

@@ -14,11 +14,11 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
 from necroscope.sources.statistics_reads import StatisticsRead
+from necroscope.statistics.theil_sen import Trend
 
 FEWEST_SECONDS = 600  # of a trend that is carried on into the future
 FEWEST_TRACKED = 500  # with fewer, a walk over all of them is lost in the noise of a read

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from necroscope.diagnosis.zombies.trend import FEWEST_POINTS, Trend
 from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
 from necroscope.model.amounts import time_text
+from necroscope.statistics.theil_sen import FEWEST_POINTS, Trend
 
 MINUTE = 60.0
 

@@ -19,7 +19,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from necroscope.diagnosis.zombies.trend import Point, Slope, theil_sen, thinned
+from necroscope.statistics.theil_sen import Point, Slope, theil_sen, thinned
 
 LEAST_RANGE = 500  # cgroups
 FEWEST_STEPS = 5

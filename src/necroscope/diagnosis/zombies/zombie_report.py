@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from necroscope.diagnosis.zombies.recorded_counts import Count
-from necroscope.diagnosis.zombies.trend import Trend, trend_of
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Outlook, Wall, find_costs, find_wall
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory, zombie_memory
@@ -19,6 +18,7 @@ from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak, 
 from necroscope.sources.memory_cgroups import MemoryCgroups
 from necroscope.sources.statistics_reads import HINTS, StatisticsRead
 from necroscope.sources.zombie_pins import ZombiePins
+from necroscope.statistics.theil_sen import Trend, trend_of
 
 MINUTE = 60.0
 NOT_ASKED: Reading[Any] = Reading(absence=Absence.SWITCHED_OFF, detail="only a live host can be asked")

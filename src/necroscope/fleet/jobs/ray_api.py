@@ -29,7 +29,7 @@ from necroscope.fleet.jobs.ray_rows import (
     state_rows,
 )
 from necroscope.fleet.jobs.web_api import WebApi
-from necroscope.inventory.redaction.door import redact_text
+from necroscope.inventory.redaction.redact import redact_text
 from necroscope.model.fleet.job import FAILED
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

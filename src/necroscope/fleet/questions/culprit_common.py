@@ -9,13 +9,14 @@ hosts chance would do that to is then counted out exactly, host by host, each wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb, fsum
 
-from necroscope.inventory.drift.statistics import benjamini_hochberg
 from necroscope.model.culprit import Ranking
 from necroscope.model.fleet.common_culprit import CommonSuspect
+from necroscope.statistics.false_discovery import benjamini_hochberg
+from necroscope.statistics.poisson_binomial import probability_of_at_least
 
 Key = tuple[str, str, str]  # process, function, way
 BY_CHANCE = 0.03  # thresholds `culprit.probability` is 0.01; with loads that come in bursts, less than this
@@ -79,16 +80,6 @@ def chance_of_host(events: int, probability: float = BY_CHANCE) -> float:
     )
 
 
-def chance_of_hosts(hosts: int, chances: Iterable[float]) -> float:
-    """The probability of so many hosts or more, each with its own: counted out host by host."""
-    exactly = [1.0]
-    for chance in chances:
-        stays = [one * (1 - chance) for one in exactly] + [0.0]
-        comes = [0.0] + [one * chance for one in exactly]
-        exactly = [one + other for one, other in zip(stays, comes, strict=True)]
-    return min(fsum(exactly[hosts:]), 1.0)
-
-
 def _seen(rankings: Sequence[tuple[str, Ranking]]) -> dict[Key, _Seen]:
     seen: dict[Key, _Seen] = {}
     for host, ranking in rankings:
@@ -123,7 +114,7 @@ def _judged(seen: Mapping[Key, _Seen], events: Mapping[str, int], most_compared:
         key: sum(count >= least[host] for host, count in one.events.items()) for key, one in seen.items()
     }
     for count in set(hosts.values()):
-        of_hosts[count] = chance_of_hosts(count, chances)
+        of_hosts[count] = probability_of_at_least(count, ([chance] for chance in chances))
     keys = sorted(seen)
     # Who was compared and ran less than usual is not in any ranking, but was compared as well.
     others = max(most_compared - len(keys), 0)

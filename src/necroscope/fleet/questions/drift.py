@@ -15,7 +15,7 @@ from necroscope.fleet.questions.drift_facts import FactOfGroup, FleetFacts, read
 from necroscope.fleet.questions.drift_hosts import FleetHosts, gather_hosts
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.inventory.drift.compare import compare
-from necroscope.inventory.drift.grouping import Groups
+from necroscope.inventory.drift.host_sets import Groups
 from necroscope.model.drift import Drift
 
 FAILING, HEALTHY = "failing", "healthy"

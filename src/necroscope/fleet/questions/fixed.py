@@ -17,19 +17,19 @@ from necroscope.fleet.questions.fixed_hosts import (
     in_turn,
     slices_before_and_after,
 )
-from necroscope.fleet.statistics.graded_hosts import grades
-from necroscope.fleet.statistics.ratio_of_ratios import (
+from necroscope.fleet.tables.opened import FleetTables
+from necroscope.model.fleet.rollout import Period, Rollout
+from necroscope.model.timestamp import HOUR_US
+from necroscope.model.verdict import Verdict
+from necroscope.signals.thresholds import Thresholds
+from necroscope.statistics.graded_hosts import grades
+from necroscope.statistics.ratio_of_ratios import (
     BeforeAfter,
     Counted,
     Hosts,
     RatioOfRatios,
     dispersion_of,
 )
-from necroscope.fleet.tables.opened import FleetTables
-from necroscope.model.fleet.rollout import Period, Rollout
-from necroscope.model.timestamp import HOUR_US
-from necroscope.model.verdict import Verdict
-from necroscope.signals.thresholds import Thresholds
 
 DAY_HOURS = 24.0
 HALF = 0.5

@@ -5,20 +5,19 @@ lies in its window has the probability of the share of the recorded time that li
 that overlap are counted once, so that a burst of events weighs no more than it covers.
 
 Jobs that end together on the same host are one draw: if an event lies near one by chance, it does near all
-that are as likely to have one. So the number of jobs by chance is a sum of independent draws, whose
-distribution is computed exactly (where each draw is one job, it is called Poisson-binomial).
+that are as likely to have one (statistics/poisson_binomial).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from necroscope.fleet.questions.jobs_gathered import Span
+from necroscope.statistics.poisson_binomial import add_draws, nothing_drawn, probability_of_at_least
 
 Floats = npt.NDArray[np.float64]
 TAIL = 0.025  # of each side of an interval of 95 %
@@ -97,15 +96,8 @@ def weigh(draws: Sequence[Draw], scale: float = 1.0) -> Excess:
     # Those that failed because of an event had one for sure: chance is left to the others only.
     more = min(max((hits - expected) / others, 0.0), hits) if others > 0 else 0.0
     low, high = _interval(scaled, hits)
-    return Excess(hits, expected, more, (min(low, more), max(high, more)), at_least(scaled, hits))
-
-
-def at_least(draws: Sequence[Draw], hits: int) -> float:
-    """The probability that chance alone gives so many, or more."""
-    counts = _no_jobs(hits)
-    for one in draws:
-        counts = _add(counts, one)
-    return float(min(counts[hits], 1.0))
+    probability = probability_of_at_least(hits, (one.chances for one in scaled))
+    return Excess(hits, expected, more, (min(low, more), max(high, more)), probability)
 
 
 def _interval(draws: Sequence[Draw], hits: int) -> tuple[float, float]:
@@ -117,10 +109,7 @@ def _interval(draws: Sequence[Draw], hits: int) -> tuple[float, float]:
     hit = sorted(
         (one for one in draws if one.hits), key=lambda one: (-one.expected / len(one.chances), one.hits)
     )
-    none = _no_jobs(hits + 1)
-    for one in draws:
-        if not one.hits:
-            none = _add(none, one)
+    none = add_draws(nothing_drawn(hits + 1), (one.chances for one in draws if not one.hits))
     low, high = hits, 0
     for by_chance, counts in _taken_for_chance(hit, none):
         if counts[by_chance:].sum() > TAIL:
@@ -136,28 +125,5 @@ def _taken_for_chance(hit: Sequence[Draw], none: Floats) -> Iterable[tuple[int, 
     counts, by_chance = none, 0
     yield by_chance, counts
     for one in hit:
-        counts, by_chance = _add(counts, one), by_chance + one.hits
+        counts, by_chance = add_draws(counts, [one.chances]), by_chance + one.hits
         yield by_chance, counts
-
-
-def _no_jobs(most: int) -> Floats:
-    """The probabilities of 0, 1, ... jobs before any draw; the last place is for `most` and more."""
-    counts = np.zeros(most + 1)
-    counts[0] = 1.0
-    return counts
-
-
-def _add(counts: Floats, one: Draw) -> Floats:
-    """One draw more. Only numbers of one sign are added: small probabilities stay exact.
-
-    That k jobs of a draw or more have an event is as likely as that the k-th likeliest has one.
-    """
-    most = len(counts) - 1
-    at_least_k = [1.0, *sorted(one.chances, reverse=True), 0.0]
-    added = np.zeros(most + 1)
-    for k, (this, following) in enumerate(pairwise(at_least_k)):
-        step, exactly_k = min(k, most), this - following
-        if exactly_k > 0:
-            added[step:] += counts[: most + 1 - step] * exactly_k
-            added[most] += counts[most + 1 - step :].sum() * exactly_k if step else 0.0
-    return added

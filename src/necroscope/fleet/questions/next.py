@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from necroscope.diagnosis.zombies.trend import Trend
 from necroscope.diagnosis.zombies.wall import Cost, Outlook, Wall, find_wall
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.statistics.trends import Series, trends_of
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.forecast import Forecast, Next
 from necroscope.model.timestamp import SECOND_US
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
+from necroscope.statistics.theil_sen import Trend
+from necroscope.statistics.theil_sen_many import Series, trends_of
 
 STEPS = 96  # of the range, in each of which one segment of a host is looked at; of a day, 15 minutes each
 HOUR = 3600.0

@@ -10,20 +10,20 @@ import numpy as np
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Label, Whole, gather_cells, units_of
-from necroscope.fleet.questions.where_sentences import note_of, sentence_of, unknown_sentence
-from necroscope.fleet.questions.where_told_apart import (
+from necroscope.fleet.questions.where_confounding import (
     excess_among_alike,
     follow_labels,
     note_followers,
     part_followers,
     ratio_among_alike,
 )
+from necroscope.fleet.questions.where_sentences import note_of, sentence_of, unknown_sentence
 from necroscope.fleet.questions.where_values import Value, find_values, is_compared, unknown_units
-from necroscope.fleet.statistics.graded_hosts import exact_p
-from necroscope.fleet.statistics.rate_ratios import Ratio, rate_ratio
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
 from necroscope.signals.thresholds import Thresholds, load_thresholds
+from necroscope.statistics.graded_hosts import exact_p
+from necroscope.statistics.rate_ratios import Ratio, rate_ratio
 
 UNKNOWN_VALUE = "unknown"
 

@@ -16,12 +16,12 @@ from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.episodes import gather_episodes, texts
 from necroscope.fleet.host_facts import UNKNOWN, FactColumn, HostFacts, gather_facts
-from necroscope.fleet.statistics.graded_hosts import exposure_strata, grades
-from necroscope.fleet.statistics.rate_ratios import Side
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.concentration import Exposed
 from necroscope.model.timestamp import HOUR_US
 from necroscope.signals.thresholds import Thresholds
+from necroscope.statistics.graded_hosts import exposure_strata, grades
+from necroscope.statistics.rate_ratios import Side
 
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]

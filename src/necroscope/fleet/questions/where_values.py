@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from necroscope.fleet.host_facts import UNKNOWN
 from necroscope.fleet.questions.where_cells import Cells, Label, Units, units_of
-from necroscope.fleet.statistics.graded_hosts import Excess, exact_p, excess_within
-from necroscope.fleet.statistics.rate_ratios import Ratio, rate_ratio
-from necroscope.inventory.drift.statistics import benjamini_hochberg
 from necroscope.model.fleet.concentration import Exposed
 from necroscope.signals.thresholds import Thresholds
+from necroscope.statistics.false_discovery import benjamini_hochberg
+from necroscope.statistics.graded_hosts import exact_p, excess_within
+from necroscope.statistics.mantel_haenszel import Excess
+from necroscope.statistics.rate_ratios import Ratio, rate_ratio
 
 # What tells one host from all others is no label, whoever calls it one.
 OF_ONE_HOST = frozenset({"hostname", "instance_id", "boot_id", "machine_id", "address", "node", "host"})

@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 import shlex
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
+from typing import NamedTuple
 
 from necroscope.findings.agents import FileCheck, OptionCheck, SettingCheck, TextCheck, WordCheck
 from necroscope.inventory.agent_needs.settings_text import MOST_CHARACTERS, find_values, is_placeholder
-from necroscope.inventory.agent_needs.surroundings import Outcome, Surroundings, either
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.host import Host, missing
 
+MOST_NAMED = 4  # of the places where something may be, for a person to read
 MOST_MATCHES = 200  # of one glob: nobody splits a configuration into more files
 LONGEST_SHOWN = 60
 CONFIGURATION = re.compile(r"/.+\.(conf|cfg|config|ya?ml|json|toml|hcl|ini|env)")
@@ -27,6 +28,25 @@ NAMING = re.compile(r"--?conf(ig)?([-_](dir|directory|file|path))?")  # options 
 VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 UNKNOWN_COMMAND = "the unit's command is not known"
 UNKNOWN_VARIABLES = "the unit's command has variables that are not known here"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the needs of a unit are checked against, apart from files."""
+
+    environment: Mapping[str, str]  # Environment= and what its EnvironmentFiles say
+    units: Mapping[str, str]  # name -> active, failed, inactive, ...; in an image enabled, disabled, ...
+    calls: tuple[str, ...] | None  # whom the unit is connected to; None: not known
+    commands: tuple[str, ...] = ()  # its ExecStart=, for the files that they name
+
+
+class Outcome(NamedTuple):
+    """Whether it is there, and what was seen where, or why it cannot be told."""
+
+    met: bool | None
+    seen: str
+
+
 AT_BOOT = Outcome(None, "an image cannot tell: it is made at boot")
 
 
@@ -248,3 +268,10 @@ def expand(host: Host, glob: str, unclear: list[str]) -> list[str]:
 
 def _fits(text: str, globs: Iterable[str]) -> bool:
     return any(fnmatchcase(text, glob) for glob in globs)
+
+
+def either(words: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`; of many, the first ones."""
+    if len(words) > MOST_NAMED:
+        words = [*words[: MOST_NAMED - 1], f"{len(words) - MOST_NAMED + 1} others"]
+    return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -6,12 +6,12 @@ value` of INI and HCL, `name: value` of YAML, whatever section or indentation it
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
+
+from necroscope.inventory.sections.flat import parser_of
 
 MOST_CHARACTERS = 1 << 20  # of a configuration that a person or a script wrote
 
@@ -32,10 +32,8 @@ def find_values(text: str, name: str, file: str) -> list[str]:
 
     Raises ValueError where the file is not what its name says.
     """
-    if file.endswith(".json"):
-        return _first(map(_as_text, _of_tree(_parsed(json.loads, text), name)))
-    if file.endswith(".toml"):
-        return _first(map(_as_text, _of_tree(_parsed(tomllib.loads, text), name)))
+    if file.endswith((".json", ".toml")):
+        return _first(map(_as_text, _of_tree(parser_of(file)(text), name)))
     return _first(_of_lines(text, name))
 
 
@@ -46,13 +44,6 @@ def is_placeholder(value: str) -> bool:
 
 def _first(values: Iterator[str]) -> list[str]:
     return list(islice(values, MOST_VALUES))
-
-
-def _parsed(parse: Any, text: str) -> Any:
-    try:
-        return parse(text)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
 
 
 def _of_tree(document: Any, name: str) -> Iterator[Any]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from necroscope.inventory.drift.crowds import Crowd, find_crowds
 from necroscope.inventory.drift.fact_table import FactTable, VaryingFact
 from necroscope.inventory.drift.folding import Row
-from necroscope.inventory.drift.grouping import Groups
-from necroscope.inventory.drift.places import Places
+from necroscope.inventory.drift.host_sets import Groups, HostSets
 from necroscope.inventory.drift.ranking import rank_groups, rank_hosts, relevance_of
+from necroscope.inventory.drift.rollup import Rollup, find_rollups
 from necroscope.inventory.drift.sentences import summary
 from necroscope.inventory.drift.splits import Candidate
 from necroscope.model.drift import Difference, Drift, FactByGroup, Relevance
@@ -25,17 +24,17 @@ LABELS = "labels"
 
 def compare(table: FactTable, groups: Groups, stratify: Sequence[str] = ()) -> Drift:
     """All differences in order. `stratify` are facts to compare within; without any, all labels."""
-    places = Places(table, groups)
+    host_sets = HostSets(table, groups)
     facts = {fact.id: fact for fact in table.varying()}
     if groups.symptom_name is None:
-        rows = rank_hosts(facts, places)
+        rows = rank_hosts(facts, host_sets)
     else:
-        rows = rank_groups(facts, places, _strata(facts.values(), stratify))
+        rows = rank_groups(facts, host_sets, _strata(facts.values(), stratify))
     return Drift(
         groups={name: table.names(hosts) for name, hosts in groups.sets.items()},
         symptom=groups.symptom_name,
         facts=table.count_facts(),
-        differences=tuple(_differences(rows, places)),
+        differences=tuple(_differences(rows, host_sets)),
         not_compared=tuple(table.not_compared()),
         note=TOO_FEW if groups.symptom_name is not None and not groups.can_count else "",
     )
@@ -48,35 +47,35 @@ def _strata(facts: Iterable[VaryingFact], wanted: Sequence[str]) -> list[Varying
     return [fact for fact in facts if fact.id in names]
 
 
-def _differences(rows: list[Row], places: Places) -> Iterable[Difference]:
-    """One for each row, and one for all of a kind that say little one by one."""
-    crowds = {row: crowd for crowd in find_crowds(rows, places.groups) for row in crowd.rows}
-    told = set()
+def _differences(rows: list[Row], host_sets: HostSets) -> Iterable[Difference]:
+    """Yield one for each row, and one for all that are rolled up."""
+    rollups = {row: rollup for rollup in find_rollups(rows, host_sets.groups) for row in rollup.rows}
+    done = set()
     for row in rows:
-        crowd = crowds.get(row)
-        if crowd is None:
-            yield _difference(row, places)
-        elif crowd.id not in told:
-            told.add(crowd.id)
-            yield _difference_of_crowd(crowd, places)
+        rollup = rollups.get(row)
+        if rollup is None:
+            yield _difference(row, host_sets)
+        elif rollup.id not in done:
+            done.add(rollup.id)
+            yield _difference_of_rollup(rollup, host_sets)
 
 
-def _difference(row: Row, places: Places) -> Difference:
+def _difference(row: Row, host_sets: HostSets) -> Difference:
     relevance = relevance_of(row)
     lead = row.lead
     rule = lead.rule if relevance is Relevance.KNOWN else None
-    same_split = _same_split(row, places.groups)
+    same_split = _same_split(row, host_sets.groups)
     return Difference(
-        lead=_by_group(lead, places),
-        summary=summary(row, places),
+        lead=_by_group(lead, host_sets),
+        summary=summary(row, host_sets),
         relevance=relevance,
         matters=relevance is not Relevance.INCIDENTAL,
-        why=_why(row, relevance, places),
+        why=_why(row, relevance, host_sets),
         reference=rule.reference if rule else "",
         association=lead.association,
         p_among_alike=row.p_among_alike,
-        hosts=_hosts(lead, places),
-        together=tuple(_by_group(one, places) for one in row.together),
+        hosts=_hosts(lead, host_sets),
+        together=tuple(_by_group(one, host_sets) for one in row.together),
         same_split=same_split,
         cannot_tell_apart_from=(
             *same_split,
@@ -96,12 +95,12 @@ def _same_split(row: Row, groups: Groups) -> tuple[str, ...]:
     return tuple(one.fact.id for one in row.members[1:] if one.split.key == key)
 
 
-def _difference_of_crowd(crowd: Crowd, places: Places) -> Difference:
-    members = [one for row in crowd.rows for one in row.members]
-    is_plain = places.groups.symptom_name is None
+def _difference_of_rollup(rollup: Rollup, host_sets: HostSets) -> Difference:
+    members = [one for row in rollup.rows for one in row.members]
+    is_plain = host_sets.groups.symptom_name is None
     return Difference(
-        lead=FactByGroup(crowd.id, {}),
-        summary=crowd.sentence,
+        lead=FactByGroup(rollup.id, {}),
+        summary=rollup.sentence,
         relevance=Relevance.INCIDENTAL,
         matters=False,
         why=NOT_KNOWN if is_plain else NOT_ASSOCIATED,
@@ -109,7 +108,7 @@ def _difference_of_crowd(crowd: Crowd, places: Places) -> Difference:
         association=None,
         p_among_alike=None,
         hosts={},
-        together=tuple(_by_group(one, places) for one in members),
+        together=tuple(_by_group(one, host_sets) for one in members),
         same_split=(),
         cannot_tell_apart_from=(),
         explained_by=(),
@@ -118,7 +117,7 @@ def _difference_of_crowd(crowd: Crowd, places: Places) -> Difference:
     )
 
 
-def _why(row: Row, relevance: Relevance, places: Places) -> str:
+def _why(row: Row, relevance: Relevance, host_sets: HostSets) -> str:
     parts = []
     if row.cause_of:
         parts.append(f"it is behind {', '.join(row.cause_of)}")
@@ -128,19 +127,20 @@ def _why(row: Row, relevance: Relevance, places: Places) -> str:
         if row.follows:
             parts.append(
                 f"follows {', '.join(row.follows)}: among hosts that are alike in it, it does not go with "
-                f"the {places.groups.symptom_name} group"
+                f"the {host_sets.groups.symptom_name} group"
             )
         else:
-            parts.append(f"goes with the {places.groups.symptom_name} group more than chance would have it")
+            group = host_sets.groups.symptom_name
+            parts.append(f"goes with the {group} group more than chance would have it")
     elif relevance is Relevance.INCIDENTAL:
-        parts.append(NOT_KNOWN if places.groups.symptom_name is None else NOT_ASSOCIATED)
+        parts.append(NOT_KNOWN if host_sets.groups.symptom_name is None else NOT_ASSOCIATED)
     return "; ".join(parts)
 
 
-def _by_group(candidate: Candidate, places: Places) -> FactByGroup:
+def _by_group(candidate: Candidate, host_sets: HostSets) -> FactByGroup:
     values: dict[str, dict[str | None, int]] = {}
     fact = candidate.fact
-    for name, members in places.groups.sets.items():
+    for name, members in host_sets.groups.sets.items():
         counts = Counter(
             {value: count for value, hosts in fact.values.items() if (count := (hosts & members).bit_count())}
         )
@@ -151,6 +151,6 @@ def _by_group(candidate: Candidate, places: Places) -> FactByGroup:
     return FactByGroup(fact.id, values)
 
 
-def _hosts(candidate: Candidate, places: Places) -> dict[str | None, tuple[str, ...]]:
+def _hosts(candidate: Candidate, host_sets: HostSets) -> dict[str | None, tuple[str, ...]]:
     common = sorted(candidate.fact.values.items(), key=lambda row: -row[1].bit_count())[:MOST_VALUES]
-    return {value: places.table.names(hosts, MOST_HOSTS) for value, hosts in common}
+    return {value: host_sets.table.names(hosts, MOST_HOSTS) for value, hosts in common}

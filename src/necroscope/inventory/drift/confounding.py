@@ -1,94 +1,51 @@
 """Which difference only follows another, and which two cannot be told apart.
 
-A difference that is a cause goes with the symptom also among hosts that are alike in everything else. So each
-is looked at within the levels of the other (Cochran-Mantel-Haenszel): who keeps its association stands by
-itself; who loses it follows the other; where too few hosts have one without the other, nobody can tell.
+Each is looked at among hosts alike in the other, as statistics/confounding says.
 """
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from necroscope.inventory.drift.fact_table import Hosts, VaryingFact
 from necroscope.inventory.drift.folding import Row
-from necroscope.inventory.drift.grouping import Groups
+from necroscope.inventory.drift.host_sets import Groups
 from necroscope.inventory.drift.splits import FEWEST_PER_VALUE, Split, decides, discord, likeness
-from necroscope.inventory.drift.statistics import exact_among_strata, mantel_haenszel, odds_ratio
+from necroscope.statistics.confounding import (
+    MOST_ALIKE_IN,
+    Left,
+    Limits,
+    Verdict,
+    find_leads,
+    note_alike,
+    note_follows,
+    verdict_of,
+    what_is_left,
+)
+from necroscope.statistics.fisher import exact_among_strata, odds_ratio
+from necroscope.statistics.mantel_haenszel import mantel_haenszel, stratum_of
 
-KEEPS_P, LOSES_P = 0.01, 0.05
-# In standard deviations: how clearly the whole effect would have shown within the strata. 2.5 are seen in
-# 70 of 100 cases at LOSES_P.
-WOULD_SHOW = 2.5
+# An effect of 2.5 standard deviations is seen in 70 of 100 cases at a p of 0.05.
+LIMITS = Limits(keeps_p=0.01, loses_p=0.05, would_show=2.5)
 FEWEST_DISCORDANT = 10  # hosts that have one of two without the other; fewer tell nothing
 RELATED, TWINS = 0.6, 0.8  # correlations: worth comparing, and the same but for a few hosts
 SURE = 5.0  # standard deviations: so much alike are not even two of some ten thousand pairs by chance
 MOST_DOUBTFUL = 300  # rows, each compared with each
-MOST_ALIKE_IN = 4  # the strata of more are too small
 NEARLY_NORMAL = 5.0  # variance of a count
 WORTH_COUNTING = 0.05
 
 
-class Standing(enum.Enum):
-    """What is left of an association within strata."""
-
-    KEEPS = "keeps"
-    LOSES = "loses"  # it would have shown, and does not
-    WEAK = "weak"  # it is there, but weaker
-    UNKNOWN = "unknown"  # the strata leave too little to compare
-
-
-class Verdict(enum.Enum):
-    """How a difference stands to another."""
-
-    FOLLOWS = "follows"
-    LEADS = "leads"
-    ALIKE = "alike"  # cannot be told apart
-    APART = "apart"  # each stands by itself
-
-
-def standing(split: Split, strata: Iterable[Hosts], groups: Groups) -> Standing:
+def left_within(split: Split, strata: Iterable[Hosts], groups: Groups) -> Left:
     """What is left of the association of a split with the symptom within strata of hosts."""
-    tables = [split.table(groups, among) for among in strata]
-    within = mantel_haenszel(tables)
-    effect = math.log(odds_ratio(split.table(groups))[0])
-    if within.p <= KEEPS_P:
-        # In the other direction it is not the association that was found.
-        return Standing.KEEPS if within.excess * effect > 0 else Standing.LOSES
-    if within.p <= LOSES_P and within.excess * effect > 0:
-        return Standing.WEAK
-    would_show = abs(effect) * math.sqrt(within.variance) >= WOULD_SHOW
-    return Standing.LOSES if would_show else Standing.UNKNOWN
+    within = mantel_haenszel(stratum_of(split.table(groups, among)) for among in strata)
+    return what_is_left(within, math.log(odds_ratio(split.table(groups))[0]), LIMITS)
 
 
 def part_followers(rows: Sequence[Row], groups: Groups) -> list[Row]:
-    """Those that stand by themselves, of rows in order; the others are told whom they follow or are alike."""
-    leads: list[Row] = []
-    left = list(rows)
-    while left:
-        for row in left:
-            _place(row, leads, groups)
-        # One that was only alike to a lead which turned out to follow another is looked at once more.
-        left = [row for row in left if row not in leads and not row.follows and not row.alike]
-    return leads
-
-
-def _place(row: Row, leads: list[Row], groups: Groups) -> None:
-    """Compare a row with the leads so far, and make it one if it stands by itself."""
-    for lead in list(leads):
-        verdict = _verdict(row, lead, groups)
-        if verdict is Verdict.FOLLOWS:
-            _note_follows(row, lead.lead.fact.id)
-            return
-        if verdict is Verdict.LEADS:
-            _note_follows(lead, row.lead.fact.id)
-            leads.remove(lead)
-        elif verdict is Verdict.ALIKE:
-            _note_alike(row, lead)
-    if not row.alike:
-        leads.append(row)
+    """Those that stand by themselves, of rows in order; the others note whom they follow or are alike."""
+    return find_leads(rows, lambda one, other: _verdict(one, other, groups), lambda lead: lead.lead.fact.id)
 
 
 def _verdict(one: Row, other: Row, groups: Groups) -> Verdict:
@@ -99,8 +56,8 @@ def _verdict(one: Row, other: Row, groups: Groups) -> Verdict:
     """
     for finer, coarser in ((one, other), (other, one)):
         if _is_finer(finer, coarser):
-            left = standing(finer.lead.split, _halves(coarser.lead.split), groups)
-            if left is not Standing.KEEPS:
+            left = left_within(finer.lead.split, _halves(coarser.lead.split), groups)
+            if left is not Left.KEEPS:
                 return Verdict.ALIKE
     return _verdict_of_splits(one.lead.split, other.lead.split, groups)
 
@@ -111,31 +68,10 @@ def _is_finer(one: Row, other: Row) -> bool:
 
 def _verdict_of_splits(one: Split, other: Split, groups: Groups) -> Verdict:
     """What the hosts that have one of two without the other say."""
-    own = standing(one, _halves(other), groups)
-    its = standing(other, _halves(one), groups)
-    has_lost = own in (Standing.LOSES, Standing.UNKNOWN), its in (Standing.LOSES, Standing.UNKNOWN)
-    if not any(has_lost):
-        return Verdict.APART
-    if Standing.KEEPS in (own, its):
-        if discord(one, other) < FEWEST_DISCORDANT:
-            return Verdict.ALIKE
-        return Verdict.FOLLOWS if has_lost[0] else Verdict.LEADS
-    if (own is Standing.LOSES) == (its is Standing.LOSES):
-        return Verdict.ALIKE
-    return Verdict.FOLLOWS if own is Standing.LOSES else Verdict.LEADS
-
-
-def _note_alike(one: Row, other: Row) -> None:
-    one.alike.append(other)
-    other.alike.append(one)
-
-
-def _note_follows(row: Row, fact: str) -> None:
-    """Whoever follows says nothing beyond it, and is alike to nobody."""
-    row.follows.append(fact)
-    for other in row.alike:
-        other.alike.remove(row)
-    row.alike.clear()
+    own, its = left_within(one, _halves(other), groups), left_within(other, _halves(one), groups)
+    return verdict_of(
+        own, its, lambda: Left.KEEPS not in (own, its) or discord(one, other) >= FEWEST_DISCORDANT
+    )
 
 
 def find_twins(rows: Sequence[Row], groups: Groups) -> None:
@@ -156,15 +92,15 @@ def find_twins(rows: Sequence[Row], groups: Groups) -> None:
                 continue
             verdict = _verdict(row, lead, groups)
             if verdict is Verdict.FOLLOWS:
-                _note_follows(row, lead.lead.fact.id)
+                note_follows(row, lead.lead.fact.id)
                 break
             if verdict is not Verdict.APART:
-                _note_alike(row, lead)
+                note_alike(row, lead)
         row.is_significant = bool(row.alike)
     doubtful = [row for row in rows if not row.is_significant and not row.follows and _has_support(row)]
     for one, other in combinations(doubtful[:MOST_DOUBTFUL], 2):
         if _are_twins(one.lead.split, other.lead.split) or _is_finer(one, other) or _is_finer(other, one):
-            _note_alike(one, other)
+            note_alike(one, other)
 
 
 def _has_support(row: Row) -> bool:
@@ -187,8 +123,8 @@ def follow_labels(rows: Sequence[Row], labels: Sequence[VaryingFact], groups: Gr
             hosts = (label.known & row.lead.split.known).bit_count()
             if len(label.values) * FEWEST_PER_VALUE > hosts:
                 continue
-            if standing(row.lead.split, label.values.values(), groups) is Standing.LOSES:
-                _note_follows(row, label.id)
+            if left_within(row.lead.split, label.values.values(), groups) is Left.LOSES:
+                note_follows(row, label.id)
 
 
 def p_among_alike(split: Split, leads: Sequence[Row], groups: Groups) -> float:
@@ -197,7 +133,7 @@ def p_among_alike(split: Split, leads: Sequence[Row], groups: Groups) -> float:
     What several causes do at once hides each of them; among hosts alike in the others it shows.
     """
     tables = [split.table(groups, among) for among in _strata(split, leads)]
-    within = mantel_haenszel(tables)
+    within = mantel_haenszel(map(stratum_of, tables))
     # Of few hosts the normal distribution makes too much; what is plainly chance need not be counted out.
     if within.variance < NEARLY_NORMAL and within.careful_p <= WORTH_COUNTING:
         return exact_among_strata(tables)

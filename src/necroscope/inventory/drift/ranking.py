@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from necroscope.inventory.drift.because import find_because, search_in
-from necroscope.inventory.drift.confounding import (
-    MOST_ALIKE_IN,
-    find_twins,
-    follow_labels,
-    p_among_alike,
-    part_followers,
-)
+from necroscope.inventory.drift.confounding import find_twins, follow_labels, p_among_alike, part_followers
 from necroscope.inventory.drift.fact_table import VaryingFact
 from necroscope.inventory.drift.folding import Row, by_split, by_subject, join_subjects, order_of_fact
-from necroscope.inventory.drift.grouping import LEAST_P, Groups
-from necroscope.inventory.drift.places import Places
+from necroscope.inventory.drift.host_sets import LEAST_P, Groups, HostSets
+from necroscope.inventory.drift.likely_cause import find_likely_cause, search_in
 from necroscope.inventory.drift.splits import compare_groups, compare_hosts
-from necroscope.inventory.drift.statistics import benjamini_hochberg
 from necroscope.model.drift import Relevance
+from necroscope.statistics.confounding import MOST_ALIKE_IN
+from necroscope.statistics.false_discovery import benjamini_hochberg
 
 # The share of false ones among the differences that are called associated. Of fleets without any cause, two
 # in a hundred have one then; counts of hosts are coarse, so that it is less than the number says.
@@ -29,28 +23,28 @@ FOR_A_CAUSE = 5.0  # weight: what is behind it is known
 MOST_EXPLAINED = 200  # rows for which a cause is looked for
 
 
-def rank_hosts(facts: Mapping[str, VaryingFact], places: Places) -> list[Row]:
+def rank_hosts(facts: Mapping[str, VaryingFact], host_sets: HostSets) -> list[Row]:
     """Rows of single hosts, by what is known about them."""
     rows = by_subject(compare_hosts(facts.values()))
     for row in rows:
         row.stands_out = row.lead.rule is not None
     rows.sort(key=_order_of_known)
-    _explain(rows, facts, places)
+    _explain(rows, facts, host_sets)
     return _causes_behind(sorted(rows, key=_order_of_known))
 
 
 def rank_groups(
-    facts: Mapping[str, VaryingFact], places: Places, stratify: Sequence[VaryingFact]
+    facts: Mapping[str, VaryingFact], host_sets: HostSets, stratify: Sequence[VaryingFact]
 ) -> list[Row]:
     """Rows of groups: by association with the symptom where it can be counted, else by what is known."""
-    groups = places.groups
+    groups = host_sets.groups
     candidates = compare_groups(facts.values(), groups)
     if not groups.can_count:
         rows = by_subject(candidates)
         for row in rows:
             row.stands_out = row.lead.rule is not None and _differs_much(row)
         rows.sort(key=_order_of_few)
-        _explain(rows, facts, places)
+        _explain(rows, facts, host_sets)
         return _causes_behind(sorted(rows, key=_order_of_few))
     rows = by_split(candidates)
     for row in rows:
@@ -65,7 +59,7 @@ def rank_groups(
     standing = [row for row in rows if row.is_significant and not row.follows]
     follow_labels(standing, [label for label in stratify if label.id not in followers], groups)
     rows = join_subjects(sorted(rows, key=_order_of_counted))
-    _explain(rows, facts, places)
+    _explain(rows, facts, host_sets)
     return _causes_behind(rows)
 
 
@@ -171,12 +165,12 @@ def _order_of_counted(row: Row) -> tuple[int, bool, bool, float, str]:
     return tier, *_order_of_significant(row)
 
 
-def _explain(rows: list[Row], facts: Mapping[str, VaryingFact], places: Places) -> None:
+def _explain(rows: list[Row], facts: Mapping[str, VaryingFact], host_sets: HostSets) -> None:
     """Look for what is behind the rows that may matter."""
-    search = search_in(facts, places)
+    search = search_in(facts, host_sets)
     likely = [row for row in rows if relevance_of(row) is not Relevance.INCIDENTAL]
     for row in likely[:MOST_EXPLAINED]:
-        row.because = find_because(row.lead.fact, row.lead.split, search)
+        row.because = find_likely_cause(row.lead.fact, row.lead.split, search)
 
 
 def _causes_behind(rows: list[Row]) -> list[Row]:

@@ -7,16 +7,8 @@ from dataclasses import dataclass, replace
 from math import sqrt
 
 from necroscope.inventory.drift.fact_table import Hosts, VaryingFact
-from necroscope.inventory.drift.grouping import LEAST_P, Groups
+from necroscope.inventory.drift.host_sets import LEAST_P, Groups
 from necroscope.inventory.drift.relevance import Rule, find_rule
-from necroscope.inventory.drift.statistics import (
-    Table,
-    benjamini_hochberg,
-    fisher_exact,
-    information_gain_bits,
-    odds_ratio,
-    smallest_p,
-)
 from necroscope.inventory.drift.subjects import (
     FAILED,
     LOOPS,
@@ -28,6 +20,8 @@ from necroscope.inventory.drift.subjects import (
     subject_of,
 )
 from necroscope.model.drift import Association
+from necroscope.statistics.false_discovery import benjamini_hochberg
+from necroscope.statistics.fisher import Table, fisher_exact, information_gain_bits, odds_ratio, smallest_p
 
 FEWEST_PER_VALUE = 5  # hosts, on average; a label that is another on every host tells nothing
 Key = tuple[Hosts, Hosts]  # the hosts of a side, and all that can tell
@@ -178,8 +172,7 @@ def compare_groups(facts: Iterable[VaryingFact], groups: Groups) -> list[Candida
         splits, rule = splits_of(fact), find_rule(fact)
         for split in splits:
             table = tables[split.key] = split.table(groups)
-            with_it = table.symptom_with + table.rest_with
-            if smallest_p(with_it, (fact.known & symptom).bit_count(), table.hosts) <= LEAST_P:
+            if smallest_p(table.with_it, (fact.known & symptom).bit_count(), table.hosts) <= LEAST_P:
                 tested[split.key] = fisher_exact(table)
                 if rule:
                     known[split.key] = tested[split.key]

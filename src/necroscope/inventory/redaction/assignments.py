@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from necroscope.inventory.redaction.redaction_rules import redaction_rules
-from necroscope.inventory.redaction.secret_names import REDACTED, is_secret, may_be_secret
+from necroscope.inventory.redaction.secret_values import REDACTED, is_secret, may_be_secret
 
 QUOTE = re.compile(r"""\\{0,8}["']""")
 PIECE = re.compile(r"""(?P<quote>\\{0,8}["'])|\\.|\s|[^\s"'\\]++|\\""", re.DOTALL)

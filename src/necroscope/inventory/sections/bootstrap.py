@@ -15,12 +15,11 @@ import re
 from collections.abc import Collection, Mapping, Set
 from typing import Any
 
-from necroscope.inventory.redaction.door import read_openly, redact_text
+from necroscope.inventory.redaction.redact import read_openly, redact_text
 from necroscope.inventory.sections.flat import parse_json
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.subject import Subject
-from necroscope.inventory.sections.unit_demand import Demand
-from necroscope.inventory.sections.unit_runs import failed_condition, is_looping
+from necroscope.inventory.sections.unit_runs import Demand, failed_condition, is_looping
 from necroscope.inventory.sections.unit_times import UnitTimes
 from necroscope.model.reading import Absence, Reading
 from necroscope.sources.failed_steps import failure_words

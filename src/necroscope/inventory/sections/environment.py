@@ -9,7 +9,7 @@ Files that are there to hold secrets are never opened; see `redaction`.
 
 from __future__ import annotations
 
-from necroscope.inventory.redaction.door import read_openly
+from necroscope.inventory.redaction.redact import read_openly
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.subject import Subject
 from necroscope.model.reading import Reading

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from necroscope.inventory.redaction.door import redact_items
+from necroscope.inventory.redaction.redact import redact_items
 
 if TYPE_CHECKING:
     import yaml

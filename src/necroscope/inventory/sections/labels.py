@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.errors import UsageError
-from necroscope.inventory.redaction.door import read_openly
+from necroscope.inventory.redaction.redact import read_openly
 from necroscope.inventory.sections.flat import flatten, parse_json, parser_of
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.subject import Subject

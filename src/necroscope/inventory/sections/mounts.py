@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from necroscope.inventory.redaction.door import redact_text
+from necroscope.inventory.redaction.redact import redact_text
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.subject import Subject
 from necroscope.inventory.sections.volatile import rounded, volatile_rules

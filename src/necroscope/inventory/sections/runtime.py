@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from necroscope.inventory.redaction.door import read_openly
+from necroscope.inventory.redaction.redact import read_openly
 from necroscope.inventory.sections.flat import flatten, parser_of
 from necroscope.inventory.sections.gathered import Facts, Gathered
 from necroscope.inventory.sections.subject import Subject

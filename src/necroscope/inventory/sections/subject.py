@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from necroscope.inventory.sections.daemons import read_daemons
-from necroscope.inventory.sections.unit_demand import Demand, read_demand
+from necroscope.inventory.sections.unit_runs import Demand, read_demand
 from necroscope.inventory.sections.unit_times import UnitTimes, read_unit_times
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading

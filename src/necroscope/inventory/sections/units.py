@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 
-from necroscope.inventory.origin import origin_of
-from necroscope.inventory.redaction.door import read_openly, redact_text, redact_value
+from necroscope.inventory.redaction.redact import read_openly, redact_text, redact_value
 from necroscope.inventory.sections.gathered import Facts, Gathered
+from necroscope.inventory.sections.origin import origin_of
 from necroscope.inventory.sections.subject import Subject
 from necroscope.inventory.sections.unit_runs import failed_condition, runs
 from necroscope.model.reading import Reading

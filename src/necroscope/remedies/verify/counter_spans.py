@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
-from necroscope.diagnosis.zombies.trend import DROP_LEAST, DROP_RATIO, thinned
 from necroscope.errors import NecroscopeError
 from necroscope.model.reading import Reading
 from necroscope.remedies.verify.spans import Span, Spans
@@ -20,6 +19,7 @@ from necroscope.sources.softirq_threads import SoftirqThreads
 from necroscope.sources.source import Source
 from necroscope.sources.throttling import Throttling
 from necroscope.sources.units import UNITS, Unit, Units
+from necroscope.statistics.theil_sen import is_drop, thinned
 from necroscope.store.read_range import read_moments
 from necroscope.store.segment import Moment
 from necroscope.store.store import Damage, StoredSegment
@@ -128,7 +128,7 @@ def _purges(reads: Sequence[Read[MemoryCgroups]]) -> list[Window]:
     return [
         Window(int(begin), int(end))
         for (begin, before), (end, after) in pairwise(points)
-        if before - after > max(DROP_RATIO * before, DROP_LEAST)
+        if is_drop(before, after)
     ]
 
 

@@ -11,7 +11,6 @@ from necroscope.errors import NecroscopeError
 from necroscope.model.amounts import amount_text, time_text
 from necroscope.model.plan import Goal, Plan
 from necroscope.model.timestamp import SECOND_NS
-from necroscope.remedies.verify.gamma_poisson import rate_interval
 from necroscope.remedies.verify.needed import time_to_show_an_end
 from necroscope.remedies.verify.observe import Level, Recording, observe, observe_level
 from necroscope.remedies.verify.quantities import QUANTITIES, UNIT_RESTARTS, Kind, Quantity
@@ -22,6 +21,7 @@ from necroscope.remedies.verify.windows import Window
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
 from necroscope.sources.units import UNITS
+from necroscope.statistics.gamma_poisson import rate_interval
 from necroscope.store.store import Store
 
 USUAL_SECONDS = 600.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from necroscope.model.verdict import Verdict
-from necroscope.remedies.verify.gamma_poisson import Counted, middle_ratio, probability_below
 from necroscope.remedies.verify.quantities import Kind, Quantity
+from necroscope.statistics.gamma_poisson import Counted, middle_ratio, probability_below
 
 SURE = 0.95
 CLEAR = 0.8  # a rate that fell by less than a fifth has not fallen so that anybody would notice

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from necroscope.model.verdict import Verdict
-from necroscope.remedies.verify.gamma_poisson import Counted, rate_interval
 from necroscope.remedies.verify.judge import CLEAR, judge
 from necroscope.remedies.verify.quantities import Kind, Quantity
 from necroscope.remedies.verify.spans import BLOCKS, SPANS_A_BLOCK, Spans
 from necroscope.remedies.verify.stretches import is_usual_before
 from necroscope.remedies.verify.weighing import expected
+from necroscope.statistics.gamma_poisson import Counted, rate_interval
 
 LONGEST_SECONDS = 366 * 86400.0
 LIKELY = 0.6  # the interval whose unfavourable end is reckoned with: with 80 % the rate is below it

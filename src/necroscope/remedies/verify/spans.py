@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from necroscope.diagnosis.zombies.trend import MOST_BLOCKS, STUDENT
+from necroscope.statistics.normal import Z_95
+from necroscope.statistics.theil_sen import MOST_BLOCKS, STUDENT
 
 BLOCKS = (12, 8, 6, 4)  # into how many a window is cut; with fewer nobody knows what is chance
 SPANS_A_BLOCK = 2
 HALF = 0.5
-NORMAL = 1.959964  # for 95 %
 ROUNDING = 0.1  # windows are seldom whole multiples of each other
 
 
@@ -80,7 +80,7 @@ def _of_the_whole(counts: Sequence[int], variances: Sequence[float]) -> float:
 
 
 def _beyond_normal(blocks: int) -> float:
-    return (STUDENT[min(blocks, MOST_BLOCKS)] / NORMAL) ** 2
+    return (STUDENT[min(blocks, MOST_BLOCKS)] / Z_95) ** 2
 
 
 def _block_variance(spans: Spans, count: int) -> float:

@@ -10,7 +10,6 @@ from necroscope.model.verdict import Comparison, Measure, Verification
 from necroscope.remedies.verify.change import Change, after_window
 from necroscope.remedies.verify.compare_levels import Growth, compare_running, compare_zombies
 from necroscope.remedies.verify.compare_rates import Outcome, compare_rates
-from necroscope.remedies.verify.gamma_poisson import rate_interval
 from necroscope.remedies.verify.observe import Level, Recording, observe, observe_level
 from necroscope.remedies.verify.overall import overall
 from necroscope.remedies.verify.quantities import (
@@ -29,6 +28,7 @@ from necroscope.remedies.verify.windows import (
     first_seconds,
     recorded_seconds,
 )
+from necroscope.statistics.gamma_poisson import rate_interval
 
 LEAST_BEFORE_SECONDS = 600.0
 RARE_SECONDS = 14 * 86400.0  # of what comes once in days, as much as a recorder usually keeps

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from necroscope.remedies.verify.gamma_poisson import MOST_EVENTS, Counted
 from necroscope.remedies.verify.quantities import Kind, Quantity
 from necroscope.remedies.verify.spans import Spans, variance_of
+from necroscope.statistics.gamma_poisson import MOST_EVENTS, Counted
 
 # Variance by mean of counts in blocks; of independent events it is seldom above that by chance.
 BURSTS = 3.0
