@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from necroscope.errors import NecroscopeError
 from necroscope.model.reading import Reading
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import Window, touched
-from necroscope.signals.softirq_delay import delays_between
-from necroscope.signals.unit_restarts import restarts_between
+from necroscope.signals.reclaim import reclaimed_in
+from necroscope.signals.softirq_delay import delays_in
+from necroscope.signals.throttling import throttled_in
+from necroscope.signals.unit_restarts import restarts_in
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.sources.reclaim import Reclaim
 from necroscope.sources.softirq_threads import SoftirqThreads
@@ -21,7 +24,7 @@ from necroscope.sources.throttling import Throttling
 from necroscope.sources.units import UNITS, Unit, Units
 from necroscope.statistics.theil_sen import is_drop, thinned
 from necroscope.store.read_range import read_moments
-from necroscope.store.segment import Moment
+from necroscope.store.segment import Moment, Step, Timed
 from necroscope.store.store import Damage, StoredSegment
 
 T = TypeVar("T")
@@ -34,12 +37,10 @@ WAITS = "auto-restart"  # RestartSec= between two starts; newer ones add -queued
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
-    """One value of a source."""
+class Read(Timed[T]):
+    """One value of a source, in UTC."""
 
-    utc_ns: int
     boot_id: str
-    value: T
 
 
 def read_values(
@@ -56,7 +57,7 @@ def read_values(
         ]
         why = next((reading.reason for _, reading in readings if reading.value is None), why)
         values = [
-            Read(at, segment.boot_id, reading.value) for at, reading in readings if reading.value is not None
+            Read(at, reading.value, segment.boot_id) for at, reading in readings if reading.value is not None
         ]
         if values:
             found.append(values)
@@ -75,13 +76,12 @@ def counter_spans(
     segments: Sequence[StoredSegment],
     window: Window,
     source: Source[T],
-    added: Callable[[T, T], float],
+    added: Callable[[Step[T]], float],
     damaged: list[Damage],
 ) -> Spans:
     """What was added in every stretch between two readings."""
     series, why = read_values(segments, window, source, damaged)
-    steps = _steps(series, source.pace_seconds)
-    return _spans(steps, lambda before, after: added(before.value, after.value), why)
+    return _spans(_steps(series, source.pace_seconds), added, why)
 
 
 def running_spans(
@@ -90,7 +90,7 @@ def running_spans(
     """Seconds in which a unit ran, as its state was at the end of every stretch."""
     series, why = read_values(segments, window, UNITS, damaged)
     steps = _steps(series, UNITS.pace_seconds)
-    return _spans(steps, lambda before, after: _seconds(before, after) * is_running(unit, after.value), why)
+    return _spans(steps, lambda step: step.seconds * is_running(unit, step.after.value), why)
 
 
 def growth_spans(segments: Sequence[StoredSegment], window: Window, damaged: list[Damage]) -> Spans:
@@ -102,29 +102,23 @@ def growth_spans(segments: Sequence[StoredSegment], window: Window, damaged: lis
         for purge in _purges([read for values in series for read in values if read.boot_id == boot_id])
     ]
     steps = (
-        (before, after)
-        for before, after in _steps(series, MEMORY_CGROUPS.pace_seconds)
-        if not any(before.utc_ns < purge.end_ns and after.utc_ns > purge.begin_ns for purge in purges)
+        step
+        for step in _steps(series, MEMORY_CGROUPS.pace_seconds)
+        if not any(
+            step.before.time_ns < purge.end_ns and step.after.time_ns > purge.begin_ns for purge in purges
+        )
     )
-    return _spans(steps, lambda before, after: after.value.memory.dying - before.value.memory.dying, why)
+    return _spans(steps, lambda step: step.after.value.memory.dying - step.before.value.memory.dying, why)
 
 
-def _spans(
-    steps: Iterable[tuple[Read[T], Read[T]]], amount: Callable[[Read[T], Read[T]], float], why: str
-) -> Spans:
-    spans = tuple(
-        Span(before.utc_ns, _seconds(before, after), amount(before, after)) for before, after in steps
-    )
+def _spans(steps: Iterable[Step[T]], amount: Callable[[Step[T]], float], why: str) -> Spans:
+    spans = tuple(Span(step.before.time_ns, step.seconds, amount(step)) for step in steps)
     return Spans(spans, why or ("" if spans else ONCE))
-
-
-def _seconds(before: Read[T], after: Read[T]) -> float:
-    return (after.utc_ns - before.utc_ns) / 1e9
 
 
 def _purges(reads: Sequence[Read[MemoryCgroups]]) -> list[Window]:
     """When the number fell at once. Looked for in few of the readings: a purge takes seconds."""
-    points = thinned([(float(read.utc_ns), float(read.value.memory.dying)) for read in reads], PURGE_POINTS)
+    points = thinned([(float(read.time_ns), float(read.value.memory.dying)) for read in reads], PURGE_POINTS)
     return [
         Window(int(begin), int(end))
         for (begin, before), (end, after) in pairwise(points)
@@ -132,46 +126,34 @@ def _purges(reads: Sequence[Read[MemoryCgroups]]) -> list[Window]:
     ]
 
 
-def _steps(series: Sequence[Sequence[Read[T]]], pace_seconds: float) -> Iterator[tuple[Read[T], Read[T]]]:
-    longest_ns = (pace_seconds + LATE_SECONDS) * 1e9
+def _steps(series: Sequence[Sequence[Read[T]]], pace_seconds: float) -> Iterator[Step[T]]:
     for values in series:
         for before, after in pairwise(values):
-            if 0 < after.utc_ns - before.utc_ns <= longest_ns:
-                yield before, after
+            step: Step[T] = Step(before, after)
+            if 0 < step.seconds <= pace_seconds + LATE_SECONDS:
+                yield step
 
 
-def delay_added(core: int | None) -> Callable[[SoftirqThreads, SoftirqThreads], float]:
+def delay_added(core: int | None) -> Callable[[Step[SoftirqThreads]], float]:
     """Seconds that softirq threads waited, all or those of a core."""
-
-    def added(before: SoftirqThreads, after: SoftirqThreads) -> float:
-        delays = delays_between(before, after)
-        return sum(delay_ns for thread, delay_ns in delays if core in (None, thread.core)) / 1e9
-
-    return added
+    return lambda step: math.fsum(
+        delay.seconds for delay in delays_in(step) if core in (None, delay.thread.core)
+    )
 
 
-def throttled_added(path: str) -> Callable[[Throttling, Throttling], float]:
+def throttled_added(path: str) -> Callable[[Step[Throttling]], float]:
     """Seconds that cgroups were stopped, all or one."""
-
-    def added(before: Throttling, after: Throttling) -> float:
-        earlier = {cgroup.path: cgroup.throttled_seconds for cgroup in before}
-        return sum(
-            max(cgroup.throttled_seconds - earlier.get(cgroup.path, 0.0), 0.0)
-            for cgroup in after
-            if path in ("", cgroup.path)
-        )
-
-    return added
+    return lambda step: math.fsum(one.seconds for one in throttled_in(step) if path in ("", one.path))
 
 
-def pages_added(before: Reclaim, after: Reclaim) -> float:
+def pages_added(step: Step[Reclaim]) -> float:
     """Pages that waiting tasks scanned."""
-    return max(after.scanned_directly - before.scanned_directly, 0)
+    return reclaimed_in(step).scanned_directly
 
 
-def restarts_added(name: str) -> Callable[[Units, Units], float]:
+def restarts_added(name: str) -> Callable[[Step[Units]], float]:
     """Restarts of a unit; one that is not listed is inactive, and has none."""
-    return lambda before, after: restarts_between(before, after).get(name, 0)
+    return lambda step: sum(one.count for one in restarts_in(step) if one.unit.name == name)
 
 
 def is_running(name: str, units: Units) -> bool:

@@ -92,4 +92,4 @@ def observe_level(recording: Recording, window: Window) -> Level | str:
     last = series[-1][-1]
     boot = [read for values in series for read in values if read.boot_id == last.boot_id]
     value = median(read.value.memory.dying for read in boot[-LAST:])
-    return Level(value, last.utc_ns, last.boot_id, (last.utc_ns - boot[0].utc_ns) / 1e9)
+    return Level(value, last.time_ns, last.boot_id, (last.time_ns - boot[0].time_ns) / 1e9)
