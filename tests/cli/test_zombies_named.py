@@ -10,10 +10,10 @@ from necroscope.cli.screen import Screen
 from necroscope.cli.zombies_document import zombies_document
 from necroscope.cli.zombies_named import NamedZombies, named_zombies
 from necroscope.cli.zombies_text import zombies_text
-from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.zombie_report import Seen, ZombieReport, zombie_report
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading
+from necroscope.signals.cgroup_counts import Count
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cgroup_ledger import CgroupLedger, Leak
 from necroscope.sources.memory_cgroups import HierarchyCount, MemoryCgroups

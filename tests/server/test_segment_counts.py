@@ -5,11 +5,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of
 from necroscope.server import segment_counts
 from necroscope.server.questions.zombies import ask_zombies
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.server.segment_counts import SegmentCounts, telling_places
+from necroscope.signals.cgroup_counts import Count, counts_of
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.store.store import StoredSegment
 from tests.server.questions.recorded_incident import seconds
@@ -62,7 +62,7 @@ def test_a_long_range_shows_the_same_spikes_and_the_same_forecast(
 ) -> None:
     for second in range(0, 300, 10):
         segment_from(tmp_path, second)
-    monkeypatch.setattr("necroscope.diagnosis.zombies.recorded_counts.MOST_POINTS", 30)  # one of each
+    monkeypatch.setattr("necroscope.signals.cgroup_counts.MOST_POINTS", 30)  # one of each
     span = seconds(0, 301)
     exact = ask_zombies(RecordedStore(tmp_path), span, 1000)
     monkeypatch.setattr("necroscope.server.questions.zombies.FEW", 29)

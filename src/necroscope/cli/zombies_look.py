@@ -7,11 +7,9 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from necroscope.cli.zombies_recorded import LONG_NS, newest_segments
-from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
-from necroscope.diagnosis.zombies.recorded_seen import RECENT_NS, LedgerSeen, add_leaks, recorded_leaks
+from necroscope.diagnosis.zombies.recorded_seen import LedgerSeen, add_leaks, recorded_leaks
 from necroscope.diagnosis.zombies.walk_time import walk_time
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import CannotLookError, NecroscopeError, StoreError
@@ -19,7 +17,10 @@ from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
 from necroscope.model.shell_command import option, shell_command
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.signals.cgroup_counts import Count, counts_in, rate_ns, recorded_counts
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, Leak
 from necroscope.sources.host import Host
 from necroscope.sources.instance import open_instance
@@ -40,7 +41,8 @@ MEMORY_TOTAL = re.compile(r"^MemTotal: +(\d+) kB$", re.MULTILINE)
 class LiveLook:
     """This host, read once a second, with the history that its recorder wrote."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
+    def __init__(self, arguments: argparse.Namespace, thresholds: Thresholds) -> None:
+        self._rate_ns = rate_ns(thresholds)
         self._arguments = arguments
         self._host = Host(arguments.root)
         self.labels = open_instance(self._host)().value or Labels()
@@ -58,9 +60,10 @@ class LiveLook:
         # Once, before anything else: what is slow here must not be repeated every second.
         self._reads = open_statistics_reads(self._host)()
         now_ns = time.time_ns()
-        self._walks = walk_time(self._stored, now_ns - LONG_NS, now_ns)
+        self._walks = walk_time(self._stored, TimeRange(now_ns - LONG_NS, now_ns))
         self._history = self._read_history(now_ns)
-        self._recent = recorded_counts(self._stored, now_ns - RECENT_NS, now_ns) if self.recorder else []
+        recent = TimeRange(now_ns - self._rate_ns, now_ns)
+        self._recent = recorded_counts(self._stored, recent) if self.recorder else []
 
     @property
     def is_live(self) -> bool:
@@ -73,7 +76,7 @@ class LiveLook:
         ledger = moment.readings.get(CGROUP_LEDGER.id)
         if ledger and ledger.value:
             add_leaks(self._leaks, ledger.value)
-        self._moments = [*self._moments, moment][-RECENT_NS // SECOND_NS :]
+        self._moments = [*self._moments, moment][-self._rate_ns // SECOND_NS :]
 
     def seen(self) -> Seen:
         """All that is known now."""
@@ -85,8 +88,8 @@ class LiveLook:
                 f"memory cgroups cannot be counted: {counts.reason}", hint=MEMORY_CGROUPS.hint(counts.absence)
             )
         now_ns = time.time_ns()
-        own = [_count(m) for m in self._moments if m.readings[MEMORY_CGROUPS.id].value]
-        recent = [c for c in _joined(self._recent, own) if c.time_ns >= last.time_ns - RECENT_NS]
+        own = counts_in(self._moments)
+        recent = [c for c in _joined(self._recent, own) if c.time_ns >= last.time_ns - self._rate_ns]
         ledger = self._ledger(last)
         groups = ledger.reading.value.groups if ledger.reading.value else ()
         return Seen(
@@ -116,7 +119,7 @@ class LiveLook:
     def _read_history(self, now_ns: int) -> list[Count]:
         begin = self._arguments.begin
         begin_ns = begin.utc_ns(self._stored) if begin and self._stored else now_ns - LONG_NS
-        return recorded_counts(self._stored, begin_ns, now_ns)
+        return recorded_counts(self._stored, TimeRange(begin_ns, now_ns))
 
     def _stored_of_this_boot(self) -> list[StoredSegment]:
         if self._arguments.store is None or not self.labels.boot_id:
@@ -167,12 +170,6 @@ def memory_total(host: Host) -> int | None:
     """All memory of the machine, in bytes."""
     match = MEMORY_TOTAL.search(host.read("/proc/meminfo").value or "")
     return int(match[1]) * 1024 if match else None
-
-
-def _count(moment: Moment) -> Count:
-    found: Any = moment.readings[MEMORY_CGROUPS.id].value
-    memory = found.memory
-    return Count(moment.time_ns, memory.tracked, memory.in_use, memory.dying, found.percpu_bytes)
 
 
 def _joined(recorded: Sequence[Count], own: Sequence[Count]) -> list[Count]:

@@ -13,23 +13,26 @@ from necroscope.diagnosis.zombies.walk_time import walk_time
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import NecroscopeError
 from necroscope.model.labels import Labels
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.signals.thresholds import Thresholds
 from necroscope.store.store import Store, StoredSegment, read_segment
 
 LONG_NS = 24 * 3600 * SECOND_NS
 
 
-def look_back(arguments: argparse.Namespace) -> Seen:
+def look_back(arguments: argparse.Namespace, thresholds: Thresholds) -> Seen:
     """The end of a recorded range, of any host in the store."""
     chosen = choose_range(arguments)
     begin_ns = chosen.time.begin_ns if arguments.begin else chosen.time.end_ns - LONG_NS
-    stored = last_boot_in(chosen.segments, begin_ns, chosen.time.end_ns)
-    seen = recorded_seen(stored, begin_ns, chosen.time.end_ns)
+    time = TimeRange(begin_ns, chosen.time.end_ns)
+    stored = last_boot_in(chosen.segments, time)
+    seen = recorded_seen(stored, time, thresholds)
     ledger = LedgerSeen(seen.ledger_time_ns, seen.ledger)
     return replace(
         seen,
         leaks=recorded_leaks(stored, ledger) if arguments.list else None,
-        walks=walk_time(stored, begin_ns, chosen.time.end_ns),
+        walks=walk_time(stored, time),
     )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of
 from necroscope.server.kept_answers import KeptAnswers
+from necroscope.signals.cgroup_counts import Count, counts_of
 from necroscope.store.store import StoredSegment
 
 FEW = 150  # segments: five hours; of more, a trend looks at one moment each, the last

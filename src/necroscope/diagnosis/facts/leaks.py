@@ -9,8 +9,9 @@ from itertools import accumulate
 
 from necroscope.diagnosis.facts.pace import Pace, pace_of
 from necroscope.diagnosis.scene import Scene
+from necroscope.signals.cgroup_leaks import groups_by_owner
 from necroscope.signals.unit_restarts import Restarts, over
-from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked, owner_of
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked
 from necroscope.store.segment import Timed
 
 ALIKE = 0.8  # leaks per restart, or restarts per leak: so close to one that it can hardly be chance
@@ -48,9 +49,6 @@ def find_owners(scene: Scene, end_ns: int) -> list[Owner]:
     )
     if last is None:
         return []
-    counted: dict[str, list[LedgerGroup]] = defaultdict(list)
-    for group in last.value.groups:
-        counted[owner_of(group)].append(group)
     owners = [
         Owner(
             name,
@@ -61,7 +59,7 @@ def find_owners(scene: Scene, end_ns: int) -> list[Owner]:
             max(groups, key=lambda group: group.zombies),
             last.value.lost,
         )
-        for name, groups in counted.items()
+        for name, groups in groups_by_owner(last.value).items()
     ]
     return sorted((o for o in owners if o.leaked), key=lambda owner: -owner.leaked)
 
@@ -138,4 +136,4 @@ def _nearest(series: list[Timed[CgroupLedger]], time_ns: int) -> Timed[CgroupLed
 
 
 def _leaked_by(timed: Timed[CgroupLedger], owner: str) -> int:
-    return leaked(group for group in timed.value.groups if owner_of(group) == owner)
+    return leaked(groups_by_owner(timed.value).get(owner, ()))

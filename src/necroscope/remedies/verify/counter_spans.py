@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +13,7 @@ from necroscope.errors import NecroscopeError
 from necroscope.model.reading import Reading
 from necroscope.remedies.verify.spans import Span, Spans
 from necroscope.remedies.verify.windows import Window, touched
+from necroscope.signals.cgroup_counts import Count, count_of, purges_in
 from necroscope.signals.reclaim import reclaimed_in
 from necroscope.signals.softirq_delay import delays_in
 from necroscope.signals.throttling import throttled_in
@@ -22,7 +24,6 @@ from necroscope.sources.softirq_threads import SoftirqThreads
 from necroscope.sources.source import Source
 from necroscope.sources.throttling import Throttling
 from necroscope.sources.units import UNITS, Unit, Units
-from necroscope.statistics.theil_sen import is_drop, thinned
 from necroscope.store.read_range import read_moments
 from necroscope.store.segment import Moment, Step, Timed
 from necroscope.store.store import Damage, StoredSegment
@@ -30,7 +31,6 @@ from necroscope.store.store import Damage, StoredSegment
 T = TypeVar("T")
 
 LATE_SECONDS = 4.0  # a reading may come so much after its pace on a busy machine; later than that is a gap
-PURGE_POINTS = 60
 ONCE = "it was read only once there"
 NOT_STARTED = frozenset({"failed", "inactive", "maintenance"})
 WAITS = "auto-restart"  # RestartSec= between two starts; newer ones add -queued
@@ -96,11 +96,7 @@ def running_spans(
 def growth_spans(segments: Sequence[StoredSegment], window: Window, damaged: list[Damage]) -> Spans:
     """Zombies added, and those freed one by one. The seconds of a purge are left out like a gap."""
     series, why = read_values(segments, window, MEMORY_CGROUPS, damaged)
-    purges = [
-        purge
-        for boot_id in {values[0].boot_id for values in series}
-        for purge in _purges([read for values in series for read in values if read.boot_id == boot_id])
-    ]
+    purges = [purge for counts in counts_by_boot(series).values() for purge in purges_in(counts)]
     steps = (
         step
         for step in _steps(series, MEMORY_CGROUPS.pace_seconds)
@@ -111,19 +107,17 @@ def growth_spans(segments: Sequence[StoredSegment], window: Window, damaged: lis
     return _spans(steps, lambda step: step.after.value.memory.dying - step.before.value.memory.dying, why)
 
 
+def counts_by_boot(series: Sequence[Sequence[Read[MemoryCgroups]]]) -> dict[str, list[Count]]:
+    """The counts of every boot, in UTC."""
+    counts: dict[str, list[Count]] = defaultdict(list)
+    for read in (read for values in series for read in values):
+        counts[read.boot_id].append(count_of(read.time_ns, read.value))
+    return counts
+
+
 def _spans(steps: Iterable[Step[T]], amount: Callable[[Step[T]], float], why: str) -> Spans:
     spans = tuple(Span(step.before.time_ns, step.seconds, amount(step)) for step in steps)
     return Spans(spans, why or ("" if spans else ONCE))
-
-
-def _purges(reads: Sequence[Read[MemoryCgroups]]) -> list[Window]:
-    """When the number fell at once. Looked for in few of the readings: a purge takes seconds."""
-    points = thinned([(float(read.time_ns), float(read.value.memory.dying)) for read in reads], PURGE_POINTS)
-    return [
-        Window(int(begin), int(end))
-        for (begin, before), (end, after) in pairwise(points)
-        if is_drop(before, after)
-    ]
 
 
 def _steps(series: Sequence[Sequence[Read[T]]], pace_seconds: float) -> Iterator[Step[T]]:

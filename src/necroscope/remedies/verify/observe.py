@@ -9,6 +9,7 @@ from statistics import median
 from necroscope.remedies.verify import quantities
 from necroscope.remedies.verify.counter_spans import (
     counter_spans,
+    counts_by_boot,
     delay_added,
     growth_spans,
     pages_added,
@@ -89,7 +90,7 @@ def observe_level(recording: Recording, window: Window) -> Level | str:
     series, why = read_values(recording.segments, window, MEMORY_CGROUPS, recording.damaged)
     if why:
         return why
-    last = series[-1][-1]
-    boot = [read for values in series for read in values if read.boot_id == last.boot_id]
-    value = median(read.value.memory.dying for read in boot[-LAST:])
-    return Level(value, last.time_ns, last.boot_id, (last.time_ns - boot[0].time_ns) / 1e9)
+    boot_id = series[-1][-1].boot_id
+    counts = counts_by_boot(series)[boot_id]
+    value, last_ns = median(count.dying for count in counts[-LAST:]), counts[-1].time_ns
+    return Level(value, last_ns, boot_id, (last_ns - counts[0].time_ns) / 1e9)

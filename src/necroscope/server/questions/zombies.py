@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.recorded_seen import last_boot_in, recorded_seen
 from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
 from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
@@ -16,6 +15,7 @@ from necroscope.server.answers.zombies import Forecast, Zombies
 from necroscope.server.range_and_filters import LATEST_US, US_NS, Range
 from necroscope.server.recorded_store import RecordedStore
 from necroscope.server.segment_counts import FEW, telling_places
+from necroscope.signals.cgroup_counts import Count
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.statistics.theil_sen import Slope
 from necroscope.store.store import StoredSegment
@@ -87,12 +87,12 @@ def zombies_answer(
 
 def _forecast(segments: Sequence[StoredSegment], span: Range, read: Read) -> tuple[Forecast | None, str]:
     """The forecast, or why there is none."""
-    stored = last_boot_in(segments, span.time.begin_ns, span.time.end_ns)
+    stored, thresholds = last_boot_in(segments, span.time), load_thresholds(None)
     try:
-        seen = recorded_seen(stored, span.time.begin_ns, span.time.end_ns, read)
+        seen = recorded_seen(stored, span.time, thresholds, read)
     except NecroscopeError as error:  # the counts that there are can be shown all the same
         return None, error.what
-    report = zombie_report(seen, load_thresholds(None))
+    report = zombie_report(seen, thresholds)
     trend, wall = report.trend, report.wall
     text = f"tracked cgroups: {rate_text(trend)}; the wall: {reached_text(wall)}"
     if trend is None or not trend.slope.is_trend or trend.seconds < FEWEST_SECONDS:
