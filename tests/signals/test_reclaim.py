@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from necroscope.diagnosis.facts.memory_facts import memory_facts
+from necroscope.diagnosis.observe import memory_facts
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.findings.reclaim_pressure import reclaim_pressure

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from necroscope.diagnosis.facts.leaks import find_loops
+from necroscope.diagnosis.leaks import find_loops
 from necroscope.diagnosis.scene import Scene
 from necroscope.exporter.meter import Meter
 from necroscope.findings.unit_crash_loop import unit_crash_loop

@@ -9,6 +9,7 @@ from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.signals.kernel_log_events import line_evidence
+from necroscope.signals.pressure import waited_ratio
 from necroscope.signals.reclaim import Reclaimed, kills_of_the_node, over
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.pressure import PRESSURE
@@ -50,11 +51,10 @@ def _scanning(segment: Segment, worst: Reclaimed) -> Finding:
         Evidence("allocations that waited", worst.allocation_stalls, "stalls", "/proc/vmstat allocstall*"),
         Evidence("memory available", worst.left.available_bytes, "bytes", "/proc/meminfo MemAvailable"),
     ]
-    pressure = segment.span(PRESSURE)
-    if pressure and pressure.seconds:
-        waited_us = (pressure.after.value.memory.some_us or 0) - (pressure.before.value.memory.some_us or 0)
-        share = round(waited_us / 1e6 / pressure.seconds, 3)
-        evidence.append(Evidence("time some task waited for memory", share, "ratio", "/proc/pressure/memory"))
+    waited = waited_ratio(segment, "memory")
+    if waited is not None:
+        name = "time some task waited for memory"
+        evidence.append(Evidence(name, round(waited, 3), "ratio", "/proc/pressure/memory"))
     return Finding(
         id="reclaim-pressure",
         severity=Severity.WARNING,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, quiet_seconds
-from necroscope.diagnosis.comparison.saturated_spans import Span
+from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, Span, quiet_seconds
 from necroscope.errors import NoSamplesError
 from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, iso_utc

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from necroscope.diagnosis.comparison.quiet_seconds import quiet_seconds
-from necroscope.diagnosis.comparison.saturated_spans import Span
+from necroscope.diagnosis.comparison.quiet_seconds import Span, quiet_seconds
 from necroscope.errors import NoSamplesError
 from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.tally import Tally, tally

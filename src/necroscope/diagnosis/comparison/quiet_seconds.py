@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from bisect import bisect, bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from necroscope.diagnosis.comparison.saturated_spans import Span, saturated_spans
 from necroscope.model.event import Event
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.signals.cpu_saturation import SaturationRule
+from necroscope.signals.saturated_seconds import kernel_seconds, runs_in
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.segment import SEAM_NS
 from necroscope.store.store import StoredSegment
@@ -23,6 +25,7 @@ from necroscope.store.store import StoredSegment
 FARTHEST = 600  # seconds from a window
 MOST = 120
 BEFORE_NS, AFTER_NS = 5 * SECOND_NS, SECOND_NS
+Span = tuple[int, int]
 HARMLESS = frozenset({"unit-restart", "cgroup-leak", "user-mark"})
 
 
@@ -36,7 +39,7 @@ def quiet_seconds(
     """Where the quiet seconds around some windows begin, in order; all times on the recording's clock."""
     recorded = _recorded(segments)
     saturated = [
-        span for reach in _reaches(windows) for span in saturated_spans(segments, reach, cores, thresholds)
+        span for reach in _reaches(windows) for span in _saturated(segments, reach, cores, thresholds)
     ]
     taken = _merged([*windows, *_disturbed(events, cores), *saturated])
     chosen: list[Span] = []
@@ -105,3 +108,28 @@ def _is_within(second: Span, spans: Sequence[Span]) -> bool:
     """Whether a second lies in one of them."""
     place = bisect_left(spans, (second[0] + 1,))
     return place > 0 and spans[place - 1][1] >= second[1]
+
+
+def _saturated(
+    segments: Sequence[StoredSegment], reach: Span, cores: Sequence[int], thresholds: Thresholds
+) -> Iterator[Span]:
+    """Runs of some cores (none: of any) as long as `core-saturated` wants them, and those that are cut off.
+
+    The events `core-saturated` say the same, but late: of a run that goes on, the length is reported again
+    only when it has doubled. How long a run is that reaches the end of what is recorded, nobody knows yet.
+    The second before and after a run are added, in which it began and ended. Times on the recording's clock.
+    """
+    rule = SaturationRule.of(thresholds)
+    # Segments that cannot be read tell nothing here; their events still do.
+    seconds = kernel_seconds([*map(_on_its_clock, segments)], *reach, rule)
+    for run in runs_in(seconds, replace(rule, seconds=0)):
+        if (not cores or run.cpu in cores) and (run.is_cut or rule.is_long(run)):
+            yield run.begin_ns - SECOND_NS, run.end_ns + SECOND_NS
+
+
+def _on_its_clock(segment: StoredSegment) -> StoredSegment:
+    """The segment with its own times in place of UTC: the wall clock may have been set between two."""
+    offset_ns = segment.offset_ns
+    return replace(
+        segment, begin_ns=segment.begin_ns - offset_ns, end_ns=segment.end_ns - offset_ns, offset_ns=0
+    )
