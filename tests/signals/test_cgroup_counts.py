@@ -15,7 +15,6 @@ from necroscope.fleet.ship.summary import summarise
 from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify import quantities
 from necroscope.remedies.verify.observe import Level, Recording, observe, observe_level
-from necroscope.remedies.verify.windows import Window
 from necroscope.signals.cgroup_counts import CgroupCounts, growth_of, over, recorded_counts, stored_counts
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
@@ -122,7 +121,7 @@ def test_metric_zombies_and_verify_agree_on_the_growth(
     body = zombies(leaking, capsys)
     assert body["leak_rate"]["value"] == pytest.approx(60 * PER_SECOND)
     recording = Recording([leaking], load_thresholds(None), [])
-    window = Window(leaking.begin_ns, leaking.end_ns)
+    window = TimeRange(leaking.begin_ns, leaking.end_ns)
     assert observe(quantities.ZOMBIE_GROWTH, "", recording, window).per_second == pytest.approx(PER_SECOND)
 
 
@@ -139,7 +138,7 @@ def test_metric_finding_zombies_verify_and_fleet_agree_on_the_count(
     assert (facts["zombies"], facts["zombies added while looking"]) == (DYING[-1], DYING[-1] - DYING[0])
     assert zombies(leaking, capsys)["counts"]["dying"] == DYING[-1]
     level = observe_level(
-        Recording([leaking], load_thresholds(None), []), Window(leaking.begin_ns, leaking.end_ns)
+        Recording([leaking], load_thresholds(None), []), TimeRange(leaking.begin_ns, leaking.end_ns + 1)
     )
     assert isinstance(level, Level) and level.value == DYING[-3], "the median of the last five"
     summary, _ = summarise(leaking, HOST, "", load_thresholds(None), is_clock_right=True)

@@ -11,7 +11,6 @@ from necroscope.findings.reclaim_pressure import reclaim_pressure
 from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify import quantities
 from necroscope.remedies.verify.observe import Recording, observe
-from necroscope.remedies.verify.windows import Window
 from necroscope.signals.reclaim import Reclaims, over
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.reclaim import RECLAIM, Reclaim
@@ -54,7 +53,7 @@ def test_detector_diagnosis_and_verify_agree(tmp_path: Path) -> None:
     pressure = memory_facts(Scene(segment, (), THRESHOLDS), symptom)["memory-pressure"]
     assert pressure.holds
     assert {one.name: one.value for one in pressure.evidence}["pages scanned by waiting tasks"] == 5_000
-    window = Window(stored.begin_ns, stored.end_ns)
+    window = TimeRange(stored.begin_ns, stored.end_ns)
     spans = observe(quantities.RECLAIM, "", Recording([stored], THRESHOLDS, []), window)
     assert max(span.amount / span.seconds for span in spans.spans) == 5_000
     assert spans.amount == sum(one.scanned_directly for one in over(segment)) == 6_500

@@ -10,7 +10,6 @@ from necroscope.findings.cpu_throttling import cpu_throttling
 from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify import quantities
 from necroscope.remedies.verify.observe import Recording, observe
-from necroscope.remedies.verify.windows import Window
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.signals.throttling import Throttled, ThrottledTime, over
 from necroscope.sources.throttling import THROTTLING, CgroupThrottling, Throttling
@@ -50,11 +49,11 @@ def test_the_detector_and_verify_agree(tmp_path: Path) -> None:
     stored = sealed_segment(
         tmp_path, [moment_of(60 * n, {THROTTLING: reading}) for n, reading in enumerate(READINGS)]
     )
-    (segment,) = read_stretch([stored], TimeRange(stored.begin_ns, stored.end_ns))
+    (segment,) = read_stretch([stored], TimeRange(stored.begin_ns, stored.end_ns + 1))
     (finding,) = look(cpu_throttling, segment)
     facts = evidence(finding)
     recording = Recording([stored], load_thresholds(None), [])
-    window = Window(stored.begin_ns, stored.end_ns)
+    window = TimeRange(stored.begin_ns, stored.end_ns)
     for path, periods in LOST.items():
         seen = observe(quantities.THROTTLING, path, recording, window)
         assert facts[f"time lost by {path}"] == pytest.approx(periods / 40) == seen.amount

@@ -12,6 +12,11 @@ class TimeRange:
     begin_ns: int
     end_ns: int
 
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return (self.end_ns - self.begin_ns) / 1e9
+
     def contains(self, time_ns: int) -> bool:
         """Return whether a time is in the range."""
         return self.begin_ns <= time_ns < self.end_ns

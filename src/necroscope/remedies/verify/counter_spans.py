@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,19 +10,12 @@ from typing import Any, TypeVar
 
 from necroscope.errors import NecroscopeError
 from necroscope.model.reading import Reading
+from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify.spans import Span, Spans
-from necroscope.remedies.verify.windows import Window, touched
 from necroscope.signals.cgroup_counts import Count, count_of, purges_in
-from necroscope.signals.reclaim import reclaimed_in
-from necroscope.signals.softirq_delay import delays_in
-from necroscope.signals.throttling import throttled_in
-from necroscope.signals.unit_restarts import restarts_in
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
-from necroscope.sources.reclaim import Reclaim
-from necroscope.sources.softirq_threads import SoftirqThreads
 from necroscope.sources.source import Source
-from necroscope.sources.throttling import Throttling
-from necroscope.sources.units import UNITS, Unit, Units
+from necroscope.sources.units import UNITS, Units
 from necroscope.store.read_range import read_moments
 from necroscope.store.segment import Moment, Step, Timed
 from necroscope.store.store import Damage, StoredSegment
@@ -44,16 +36,16 @@ class Read(Timed[T]):
 
 
 def read_values(
-    segments: Sequence[StoredSegment], window: Window, source: Source[T], damaged: list[Damage]
+    segments: Sequence[StoredSegment], window: TimeRange, source: Source[T], damaged: list[Damage]
 ) -> tuple[list[list[Read[T]]], str]:
     """The values of a source in a window, segment by segment; and where there are none, why."""
     found: list[list[Read[T]]] = []
     why = "nothing was recorded there"
-    for segment in touched(segments, window):
+    for segment in (segment for segment in segments if segment.overlaps(window)):
         readings: list[tuple[int, Reading[Any]]] = [
             (moment.time_ns + segment.offset_ns, moment.readings[source.id])
             for moment in _moments_of(segment, source, damaged)
-            if source.id in moment.readings and window.holds(moment.time_ns + segment.offset_ns)
+            if source.id in moment.readings and _is_read_for(window, moment.time_ns + segment.offset_ns)
         ]
         why = next((reading.reason for _, reading in readings if reading.value is None), why)
         values = [
@@ -62,6 +54,11 @@ def read_values(
         if values:
             found.append(values)
     return found, "" if found else why
+
+
+def _is_read_for(window: TimeRange, utc_ns: int) -> bool:
+    """Whether a reading tells of a window: the one at its end says what came before that."""
+    return window.contains(utc_ns) or utc_ns == window.end_ns
 
 
 def _moments_of(segment: StoredSegment, source: Source[Any], damaged: list[Damage]) -> list[Moment]:
@@ -74,7 +71,7 @@ def _moments_of(segment: StoredSegment, source: Source[Any], damaged: list[Damag
 
 def counter_spans(
     segments: Sequence[StoredSegment],
-    window: Window,
+    window: TimeRange,
     source: Source[T],
     added: Callable[[Step[T]], float],
     damaged: list[Damage],
@@ -85,7 +82,7 @@ def counter_spans(
 
 
 def running_spans(
-    segments: Sequence[StoredSegment], window: Window, unit: str, damaged: list[Damage]
+    segments: Sequence[StoredSegment], window: TimeRange, unit: str, damaged: list[Damage]
 ) -> Spans:
     """Seconds in which a unit ran, as its state was at the end of every stretch."""
     series, why = read_values(segments, window, UNITS, damaged)
@@ -93,7 +90,7 @@ def running_spans(
     return _spans(steps, lambda step: step.seconds * is_running(unit, step.after.value), why)
 
 
-def growth_spans(segments: Sequence[StoredSegment], window: Window, damaged: list[Damage]) -> Spans:
+def growth_spans(segments: Sequence[StoredSegment], window: TimeRange, damaged: list[Damage]) -> Spans:
     """Zombies added, and those freed one by one. The seconds of a purge are left out like a gap."""
     series, why = read_values(segments, window, MEMORY_CGROUPS, damaged)
     purges = [purge for counts in counts_by_boot(series).values() for purge in purges_in(counts)]
@@ -128,38 +125,12 @@ def _steps(series: Sequence[Sequence[Read[T]]], pace_seconds: float) -> Iterator
                 yield step
 
 
-def delay_added(core: int | None) -> Callable[[Step[SoftirqThreads]], float]:
-    """Seconds that softirq threads waited, all or those of a core."""
-    return lambda step: math.fsum(
-        delay.seconds for delay in delays_in(step) if core in (None, delay.thread.core)
-    )
-
-
-def throttled_added(path: str) -> Callable[[Step[Throttling]], float]:
-    """Seconds that cgroups were stopped, all or one."""
-    return lambda step: math.fsum(one.seconds for one in throttled_in(step) if path in ("", one.path))
-
-
-def pages_added(step: Step[Reclaim]) -> float:
-    """Pages that waiting tasks scanned."""
-    return reclaimed_in(step).scanned_directly
-
-
-def restarts_added(name: str) -> Callable[[Step[Units]], float]:
-    """Restarts of a unit; one that is not listed is inactive, and has none."""
-    return lambda step: sum(one.count for one in restarts_in(step) if one.unit.name == name)
-
-
 def is_running(name: str, units: Units) -> bool:
     """Whether a unit runs or is being started; one that is not listed is inactive.
 
     One that has failed and waits for its next start is "activating" to systemd, and does not run.
     """
-    unit = _unit(name, units)
+    unit = next((unit for unit in units if unit.name == name), None)
     if unit is None or unit.active_state in NOT_STARTED:
         return False
     return not unit.sub_state.startswith(WAITS)
-
-
-def _unit(name: str, units: Units) -> Unit | None:
-    return next((unit for unit in units if unit.name == name), None)
