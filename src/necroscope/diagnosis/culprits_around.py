@@ -8,7 +8,6 @@ from dataclasses import replace
 from necroscope.diagnosis.comparison.baseline import AROUND_NS
 from necroscope.diagnosis.culprit import find_culprits
 from necroscope.model.culprit import Ranking
-from necroscope.model.time_range import TimeRange
 from necroscope.profiles.spare import spare
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import Thresholds
@@ -23,8 +22,7 @@ def culprits_around(
     damaged: list[Damage],
 ) -> tuple[Ranking, list[StoredSegment]]:
     """The ranking, and the segments that it could be made of. Errors are those of `find_culprits`."""
-    begin_ns = min(window.begin_ns for window in windows) - AROUND_NS
-    end_ns = max(window.end_ns for window in windows) + AROUND_NS
-    events = events_between(segments, TimeRange(begin_ns, end_ns), damaged)
-    wide = replace(windows[0], begin_ns=begin_ns, end_ns=end_ns)
+    begin_ns, end_ns = min(one.begin_ns for one in windows), max(one.end_ns for one in windows)
+    wide = replace(windows[0], begin_ns=begin_ns, end_ns=end_ns).widened(AROUND_NS)
+    events = events_between(segments, wide, damaged)
     return spare(lambda some: find_culprits(some, windows, events, thresholds), segments, wide, damaged)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from necroscope.diagnosis.scene import Scene
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.cgroup_leaks import groups_by_owner
 from necroscope.signals.unit_restarts import Restarts, over
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked
@@ -19,17 +20,10 @@ RESTARTS_TO_TELL = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(TimeRange):
     """How often something came while it came: so many between two times."""
 
     count: int
-    begin_ns: int
-    end_ns: int
-
-    @property
-    def seconds(self) -> float:
-        """The time over which it was counted."""
-        return (self.end_ns - self.begin_ns) / 1e9
 
     @property
     def per_minute(self) -> float:
@@ -172,7 +166,7 @@ def pace_of(counts: Sequence[tuple[int, int]]) -> Pace:
     """
     rising = [n for n in range(1, len(counts)) if counts[n][1] > counts[n - 1][1]]
     if not rising:
-        return Pace(0, counts[0][0], counts[-1][0]) if counts else Pace(0, 0, 0)
+        return Pace(counts[0][0], counts[-1][0], 0) if counts else Pace(0, 0, 0)
     first = rising[0] if len(rising) > 1 else rising[0] - 1
     (begin_ns, before), (end_ns, after) = counts[first], counts[rising[-1]]
-    return Pace(after - before, begin_ns, end_ns)
+    return Pace(begin_ns, end_ns, after - before)

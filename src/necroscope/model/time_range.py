@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,6 @@ class TimeRange:
         """Return whether a part of what was read between two times, both included, can be in the range."""
         return first_ns < self.end_ns and last_ns >= self.begin_ns
 
-    def widened(self, margin_ns: int) -> TimeRange:
-        """Return the range with a margin on both sides."""
-        return TimeRange(self.begin_ns - margin_ns, self.end_ns + margin_ns)
+    def widened(self, margin_ns: int) -> Self:
+        """Return the same with a margin on both sides."""
+        return replace(self, begin_ns=self.begin_ns - margin_ns, end_ns=self.end_ns + margin_ns)

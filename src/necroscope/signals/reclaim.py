@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from necroscope.model.event import Event
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.steps import Steps
 from necroscope.sources.reclaim import RECLAIM, Reclaim
 from necroscope.store.segment import Moment, Segment, Step
@@ -18,11 +19,9 @@ NODE_WIDE = "oom-kill"  # the rule for the whole node; a cgroup at its own limit
 
 
 @dataclass(frozen=True, slots=True)
-class Reclaimed:
+class Reclaimed(TimeRange):
     """What was counted between two readings, and what was left at the second."""
 
-    begin_ns: int
-    end_ns: int
     scanned_directly: int  # pages, by the tasks that wanted memory
     scanned_by_kswapd: int
     allocation_stalls: int
@@ -31,7 +30,7 @@ class Reclaimed:
 
     def per_second(self, count: int) -> float:
         """Return one of the counts as a rate."""
-        return count / max((self.end_ns - self.begin_ns) / 1e9, 0.001)
+        return count / max(self.seconds, 0.001)
 
     @property
     def pages_per_second(self) -> float:

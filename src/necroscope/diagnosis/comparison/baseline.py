@@ -41,7 +41,7 @@ def quiet_baseline(
     split: Split = "comm",
 ) -> Baseline:
     """The quiet seconds around a selection, on its cores. NoSamplesError: there are none."""
-    wide = replace(selection, begin_ns=selection.begin_ns - AROUND_NS, end_ns=selection.end_ns + AROUND_NS)
+    wide = selection.widened(AROUND_NS)
     parts, left = spare(
         lambda some: _quiet_parts(some, selection, thresholds, damaged), segments, wide, damaged
     )
@@ -75,11 +75,10 @@ def _quiet_parts(
     first = near[0]
     here = selection.range_in(first)
     own = _of_its_boot(segments, first, here) if first.boot_id else near
-    around = TimeRange(selection.begin_ns, selection.end_ns).widened(AROUND_NS)
-    stored = events_between(segments, around, damaged)
+    stored = events_between(segments, selection.widened(AROUND_NS), damaged)
     events = [one.event for one in stored if one.segment.boot_id == first.boot_id]
     starts = _captured(own, quiet_seconds(own, [here], events, selection.cpus, thresholds))
-    offset_ns = selection.begin_ns - here[0]
+    offset_ns = selection.offset_in(first)
     whole = replace(selection, boot_id=first.boot_id, offset_ns=offset_ns)
     return [
         replace(whole, begin_ns=begin_ns + offset_ns, end_ns=end_ns + offset_ns)
@@ -89,14 +88,9 @@ def _quiet_parts(
 
 def _of_its_boot(segments: Sequence[StoredSegment], first: StoredSegment, here: Span) -> list[StoredSegment]:
     """The segments of a boot that are near enough, by its own clock; of days, these are few."""
-    begin_ns, end_ns = here[0] - AROUND_NS, here[1] + AROUND_NS
-    return [
-        s
-        for s in segments
-        if s.boot_id == first.boot_id
-        and s.begin_ns - s.offset_ns < end_ns
-        and s.end_ns - s.offset_ns >= begin_ns
-    ]
+    around = TimeRange(*here).widened(AROUND_NS)
+    own = (s for s in segments if s.boot_id == first.boot_id)
+    return [s for s in own if around.overlaps(s.begin_ns - s.offset_ns, s.end_ns - s.offset_ns)]
 
 
 def _captured(segments: Sequence[StoredSegment], starts: Sequence[int]) -> list[int]:
