@@ -33,9 +33,7 @@ class LinkRule:
     supports: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()
     missing: str = ""
-    remedies: tuple[
-        str, ...
-    ] = ()  # what breaks this link: a remedy, and a word for its subject where it has one
+    remedies: tuple[str, ...] = ()  # what breaks this link: a remedy, and a word for its subject, if any
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,19 +32,19 @@ def zombie_memory_cgroups(case: Case) -> Iterator[Finding]:
     memory.reclaim does it for a subtree. Files in tmpfs and shared memory hold theirs until they are
     removed. cgdelete and rmdir cannot help.
     """
-    counts, newest = over(case.segment), case.segment.series(MEMORY_CGROUPS)[-1].value
+    newest = case.segment.series(MEMORY_CGROUPS)[-1].value
     last, percpu = newest.memory, newest.percpu_bytes
     if last.dying < case.limit("zombie-memory-cgroups.warning"):
         return
     critical = last.dying >= case.limit("zombie-memory-cgroups.critical")
+    counts = over(case.segment)
+    added = counts[-1].dying - counts[0].dying
     counted = f"{last.tracked:,} tracked by the kernel, {last.in_use:,} in use"
     evidence = [
         Evidence("zombies", last.dying, "cgroups", last.read_from),
         Evidence("tracked", last.tracked, "cgroups", last.read_from),
         Evidence("in use", last.in_use, "cgroups", last.read_from),
-        Evidence(
-            "zombies added while looking", counts[-1].dying - counts[0].dying, "cgroups", last.read_from
-        ),
+        Evidence("zombies added while looking", added, "cgroups", last.read_from),
         Evidence(
             "possible cores", case.segment.labels.cores_possible, "cores", "/sys/devices/system/cpu/possible"
         ),

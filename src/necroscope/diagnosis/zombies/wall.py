@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory
+from necroscope.model.amounts import time_text
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
 from necroscope.sources.statistics_reads import StatisticsRead
-from necroscope.statistics.theil_sen import Trend
+from necroscope.statistics.theil_sen import FEWEST_POINTS, Trend
 
+MINUTE = 60.0
 FEWEST_SECONDS = 600  # of a trend that is carried on into the future
 FEWEST_TRACKED = 500  # with fewer, a walk over all of them is lost in the noise of a read
 WALK_RATIO, WALK_SECONDS = 3.0, 50e-6  # a read that walks takes so much longer than one that cannot
@@ -127,3 +129,38 @@ def read_cost(tracked: int, read: StatisticsRead, limit: float) -> Cost:
     if tracked < FEWEST_TRACKED:
         return cost(None, f"may get slower with zombies: {tracked} cgroups are too few to tell")
     return cost(None, "does not get slower with zombies on this kernel")
+
+
+def reached_text(wall: Wall) -> str:
+    """When the wall is reached, or why that cannot be said."""
+    match wall.outlook:
+        case Outlook.AHEAD:
+            early, late = time_text(wall.earliest_seconds or 0), time_text(wall.latest_seconds or 0)
+            return f"in {time_text(wall.seconds or 0)} ({early} to {late}) if it goes on like this"
+        case Outlook.BEYOND:
+            return "already"
+        case Outlook.NO_TREND:
+            return "no trend: the interval of the slope contains zero"
+        case Outlook.FALLING:
+            return "not in sight: the number is falling"
+        case Outlook.TOO_SHORT:
+            wanted = time_text(FEWEST_SECONDS)
+            return f"not known: it needs {wanted} of recording or more (necroscope record)"
+        case Outlook.NO_LEVEL:
+            return "not known: no cost has a level here"
+
+
+def rate_text(trend: Trend | None) -> str:
+    """How fast a count grows, with its interval."""
+    if trend is None:
+        return f"not known with fewer than {FEWEST_POINTS} readings"
+    slope = trend.slope
+    if not slope.is_trend:
+        return "no trend"
+    value, low, high = (x * MINUTE for x in (slope.value, slope.low, slope.high))
+    return f"{_signed(value)} a minute ({_signed(low)} to {_signed(high)})"
+
+
+def _signed(value: float) -> str:
+    """Three digits, and never as a power of ten."""
+    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"

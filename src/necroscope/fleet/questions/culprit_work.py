@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from necroscope.diagnosis.culprits_around import culprits_around
+from necroscope.diagnosis.culprit import culprits_around
 from necroscope.errors import NecroscopeError, NoSamplesError
 from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.cache import default_cache

@@ -11,6 +11,7 @@ from necroscope.model.verdict import Comparison, Measure, Verification
 from necroscope.remedies.verify.change import Change, after_window
 from necroscope.remedies.verify.compare_levels import Growth, compare_running, compare_zombies
 from necroscope.remedies.verify.compare_rates import Outcome, compare_rates
+from necroscope.remedies.verify.judge import expected
 from necroscope.remedies.verify.observe import Level, Recording, observe, observe_level
 from necroscope.remedies.verify.overall import overall
 from necroscope.remedies.verify.quantities import (
@@ -22,7 +23,6 @@ from necroscope.remedies.verify.quantities import (
     Quantity,
 )
 from necroscope.remedies.verify.spans import Spans
-from necroscope.remedies.verify.weighing import expected
 from necroscope.remedies.verify.windows import (
     boots_in,
     first_seconds,

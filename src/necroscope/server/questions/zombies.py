@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from necroscope.diagnosis.zombies.recorded_seen import last_boot_in, recorded_seen
-from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
-from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
+from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall, rate_text, reached_text
 from necroscope.diagnosis.zombies.zombie_report import zombie_report
 from necroscope.errors import NecroscopeError
 from necroscope.server.answers.damaged import Damaged
