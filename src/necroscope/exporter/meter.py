@@ -8,16 +8,16 @@ What could not be read has no series: an absence is never a 0. `necroscope_sourc
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from necroscope.exporter.cgroup_meter import CgroupMeter
 from necroscope.exporter.core_meter import CoreMeter
 from necroscope.exporter.families import Sample
-from necroscope.exporter.finding_meter import finding_samples
 from necroscope.exporter.nic_meter import NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
+from necroscope.model.finding import Severity
 from necroscope.model.node_state import NodeState
 from necroscope.signals.cgroup_counts import CgroupCounts
 from necroscope.signals.cpu_saturation import SaturationRule
@@ -126,7 +126,7 @@ class Meter:
         for kind, count in self._events.items():
             yield Sample("necroscope_events_total", (kind,), count)
         yield from self._restarts.samples()
-        yield from finding_samples(self._state)
+        yield from _finding_samples(self._state)
 
     def _sources(self) -> Iterator[Sample]:
         for source, reason in self._absences.items():
@@ -182,3 +182,15 @@ class _RestartMeter:
             yield Sample("necroscope_unit_restarts_total", (), self.total)
             for name, restarts in self.by_unit.items():
                 yield Sample("necroscope_unit_restarts_by_unit_total", (name,), restarts)
+
+
+def _finding_samples(state: NodeState | None) -> Iterator[Sample]:
+    """All severities of every detector that could look; nothing where nothing was examined."""
+    if state is None:
+        return
+    counts = Counter((finding.id, finding.severity) for finding in state.findings)
+    for detector in state.checked:
+        for severity in Severity:
+            labels = (detector, severity.value)
+            yield Sample("necroscope_findings_active", labels, counts[detector, severity])
+    yield Sample("necroscope_findings_examined_timestamp_seconds", (), state.examined_utc_ns / 1e9)
