@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -29,3 +30,14 @@ class TimeRange:
     def widened(self, margin_ns: int) -> Self:
         """Return the same with a margin on both sides."""
         return replace(self, begin_ns=self.begin_ns - margin_ns, end_ns=self.end_ns + margin_ns)
+
+
+def merged(ranges: Iterable[TimeRange], seam_ns: int = 0) -> list[TimeRange]:
+    """Return ranges in order and apart: those that overlap, or follow within a seam, as one."""
+    found: list[TimeRange] = []
+    for one in sorted(ranges, key=lambda one: one.begin_ns):
+        if found and one.begin_ns - found[-1].end_ns <= seam_ns:
+            found[-1] = TimeRange(found[-1].begin_ns, max(found[-1].end_ns, one.end_ns))
+        else:
+            found.append(TimeRange(one.begin_ns, one.end_ns))
+    return found

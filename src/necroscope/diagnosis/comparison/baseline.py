@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, Span, quiet_seconds
+from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, quiet_seconds
 from necroscope.errors import NoSamplesError
-from necroscope.model.time_range import TimeRange
+from necroscope.model.time_range import TimeRange, merged
 from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.spare import spare
 from necroscope.profiles.tally import tally
@@ -54,7 +54,7 @@ def quiet_baseline(
 def named_baseline(
     segments: list[StoredSegment],
     selection: Selection,
-    span: Span,
+    span: tuple[int, int],
     damaged: list[Damage],
     split: Split,
 ) -> Baseline:
@@ -73,7 +73,7 @@ def _quiet_parts(
     if not near:
         return []
     first = near[0]
-    here = selection.range_in(first)
+    here = TimeRange(*selection.range_in(first))
     own = _of_its_boot(segments, first, here) if first.boot_id else near
     stored = events_between(segments, selection.widened(AROUND_NS), damaged)
     events = [one.event for one in stored if one.segment.boot_id == first.boot_id]
@@ -81,14 +81,16 @@ def _quiet_parts(
     offset_ns = selection.offset_in(first)
     whole = replace(selection, boot_id=first.boot_id, offset_ns=offset_ns)
     return [
-        replace(whole, begin_ns=begin_ns + offset_ns, end_ns=end_ns + offset_ns)
-        for begin_ns, end_ns in _stretches(starts)
+        replace(whole, begin_ns=one.begin_ns + offset_ns, end_ns=one.end_ns + offset_ns)
+        for one in merged(TimeRange(start, start + SECOND_NS) for start in starts)
     ]
 
 
-def _of_its_boot(segments: Sequence[StoredSegment], first: StoredSegment, here: Span) -> list[StoredSegment]:
+def _of_its_boot(
+    segments: Sequence[StoredSegment], first: StoredSegment, here: TimeRange
+) -> list[StoredSegment]:
     """The segments of a boot that are near enough, by its own clock; of days, these are few."""
-    around = TimeRange(*here).widened(AROUND_NS)
+    around = here.widened(AROUND_NS)
     own = (s for s in segments if s.boot_id == first.boot_id)
     return [s for s in own if around.overlaps(s.begin_ns - s.offset_ns, s.end_ns - s.offset_ns)]
 
@@ -99,15 +101,6 @@ def _captured(segments: Sequence[StoredSegment], starts: Sequence[int]) -> list[
         return []
     counted = tally(segments, starts, (0,))  # who ran is not asked: of one core that is counted quickly
     return [start for start, samples in zip(counted.starts_ns, counted.everywhere, strict=True) if samples]
-
-
-def _stretches(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Seconds that follow each other, as one."""
-    found: list[tuple[int, int]] = []
-    for start in starts:
-        begin_ns = found.pop()[0] if found and found[-1][1] == start else start
-        found.append((begin_ns, start + SECOND_NS))
-    return found
 
 
 def _quiet_text(parts: Sequence[Selection], selection: Selection) -> str:

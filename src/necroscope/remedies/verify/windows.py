@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from necroscope.model.time_range import TimeRange
+from necroscope.model.time_range import TimeRange, merged
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.store.store import StoredSegment
 
@@ -14,14 +14,11 @@ SLACK_NS = 3 * SECOND_NS // 2
 
 def recorded_parts(segments: Sequence[StoredSegment], window: TimeRange) -> list[TimeRange]:
     """The parts of a window in which somebody recorded, in order and apart from each other."""
-    parts: list[TimeRange] = []
-    for segment in sorted((s for s in segments if s.overlaps(window)), key=lambda s: s.begin_ns):
-        begin_ns, end_ns = max(segment.begin_ns, window.begin_ns), min(segment.end_ns, window.end_ns)
-        if parts and begin_ns <= parts[-1].end_ns:
-            parts[-1] = TimeRange(parts[-1].begin_ns, max(parts[-1].end_ns, end_ns))
-        else:
-            parts.append(TimeRange(begin_ns, end_ns))
-    return parts
+    return merged(
+        TimeRange(max(one.begin_ns, window.begin_ns), min(one.end_ns, window.end_ns))
+        for one in segments
+        if one.overlaps(window)
+    )
 
 
 def recorded_seconds(segments: Sequence[StoredSegment], window: TimeRange) -> float:
