@@ -41,7 +41,7 @@ def test_what_is_counted_as_one_is_told_where_there_are_any() -> None:
         before=Measure(2880, 30, 1),
         after=Measure(0, 20, 0),
     )
-    counted = "1 in 30 s, 0 in 20 s; lines of one device within a minute are one"
+    counted = "1 in 30 s, 0 in 20 s; lines of one device that follow closely are one"
     assert numbers_text(resets) == f"2,880 -> 0 resets/day ({counted})"
     none = replace(resets, before=Measure(0, 30, 0))
     assert numbers_text(none) == "0 -> 0 resets/day (0 in 30 s, 0 in 20 s)"

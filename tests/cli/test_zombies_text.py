@@ -9,10 +9,10 @@ import pytest
 from necroscope.cli.screen import Screen
 from necroscope.cli.zombies import zombies_document
 from necroscope.cli.zombies_text import NamedZombies, named_zombies, zombies_text
-from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.zombie_report import Seen, ZombieReport, zombie_report
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading
+from necroscope.signals.cgroup_counts import Count
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cgroup_ledger import CgroupLedger, Leak
 from necroscope.sources.memory_cgroups import HierarchyCount, MemoryCgroups

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from necroscope.diagnosis.facts.fact import Facts
-from necroscope.diagnosis.facts.observe import observe
+from necroscope.diagnosis.fact import Facts
+from necroscope.diagnosis.observe import observe
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.words import root_words, words_of
 from necroscope.model.culprit import Ranking, Suspect

@@ -7,7 +7,7 @@ import pytest
 
 from necroscope.diagnosis.causes import AdviceRule, LinkRule, load_causes
 from necroscope.diagnosis.diagnose import diagnose
-from necroscope.diagnosis.facts.fact import bare
+from necroscope.diagnosis.fact import bare
 from necroscope.diagnosis.symptom import KINDS
 from necroscope.model.event import EVENT_KINDS
 from tests.diagnosis.scenes import NIC_LINE, facts_of, scene_of, words_of_scene

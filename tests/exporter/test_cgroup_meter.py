@@ -7,10 +7,13 @@ import random
 import pytest
 
 from necroscope.exporter.cgroup_meter import MOST_OWNERS, CgroupMeter, zombies_by_owner
+from necroscope.model.reading import Absence, Reading
+from necroscope.signals.cgroup_counts import CgroupCounts
+from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cgroup_ledger import CgroupLedger, LedgerGroup
-from necroscope.sources.memory_cgroups import HierarchyCount, MemoryCgroups
+from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
+from tests.stored import moment_of
 
-SECOND_NS = 10**9
 GROWTH = "necroscope_memory_cgroup_zombie_growth_per_second"
 
 
@@ -37,13 +40,13 @@ def ledger(*groups: LedgerGroup, zombies: int | None = None) -> CgroupLedger:
 
 def observe(meter: CgroupMeter, begin: int, end: int, zombies_at: list[int]) -> None:
     for second in range(begin, end):
-        meter.observe_counts(second * SECOND_NS, counts(zombies_at[second]))
+        meter.observe(moment_of(second, {MEMORY_CGROUPS: counts(zombies_at[second])}))
 
 
 def test_growth_needs_some_time_and_then_is_the_slope() -> None:
     chance = random.Random(11)
     zombies_at = [1000 + second // 2 + chance.randrange(-3, 4) for second in range(2000)]
-    meter = CgroupMeter()
+    meter = CgroupMeter(CgroupCounts(load_thresholds(None)))
     observe(meter, 0, 65, zombies_at)
     assert growth(meter) is None, "seven points"
     observe(meter, 65, 75, zombies_at)
@@ -54,7 +57,7 @@ def test_growth_needs_some_time_and_then_is_the_slope() -> None:
 
 def test_growth_is_that_of_the_last_ten_minutes() -> None:
     zombies_at = [10 * min(second, 1000) for second in range(1700)]
-    meter = CgroupMeter()
+    meter = CgroupMeter(CgroupCounts(load_thresholds(None)))
     observe(meter, 0, 1000, zombies_at)
     assert growth(meter) == pytest.approx(10)
     observe(meter, 1000, 1620, zombies_at)
@@ -62,21 +65,21 @@ def test_growth_is_that_of_the_last_ten_minutes() -> None:
 
 
 def test_freeing_is_negative_growth() -> None:
-    meter = CgroupMeter()
+    meter = CgroupMeter(CgroupCounts(load_thresholds(None)))
     observe(meter, 0, 600, [10_000 - 5 * second for second in range(600)])
     assert growth(meter) == pytest.approx(-5)
 
 
 @pytest.mark.parametrize("purged", [100, 500])
 def test_a_purge_does_not_hide_a_leak_that_goes_on(purged: int) -> None:
-    meter = CgroupMeter()
+    meter = CgroupMeter(CgroupCounts(load_thresholds(None)))
     observe(meter, 0, 600, [5000 + second if second < purged else second - purged for second in range(600)])
     assert growth(meter) == pytest.approx(1)
 
 
 def test_that_a_leak_ended_shows_after_half_of_the_time() -> None:
     zombies_at = [min(second, 600) for second in range(1300)]
-    meter = CgroupMeter()
+    meter = CgroupMeter(CgroupCounts(load_thresholds(None)))
     observe(meter, 0, 700, zombies_at)
     assert growth(meter) == pytest.approx(1)
     observe(meter, 700, 1150, zombies_at)
@@ -84,17 +87,19 @@ def test_that_a_leak_ended_shows_after_half_of_the_time() -> None:
 
 
 def test_without_counts_there_is_no_growth_and_it_begins_anew() -> None:
-    meter = CgroupMeter()
+    meter = CgroupMeter(CgroupCounts(load_thresholds(None)))
     observe(meter, 0, 200, list(range(200)))
-    meter.observe_counts(200 * SECOND_NS, None)
+    meter.observe(moment_of(200, {MEMORY_CGROUPS: Reading(absence=Absence.NOT_PERMITTED)}))
     assert not list(meter.samples())
-    meter.observe_counts(201 * SECOND_NS, counts(201))
+    meter.observe(moment_of(201, {MEMORY_CGROUPS: counts(201)}))
     assert growth(meter) is None
 
 
 def test_tracked_is_all_of_every_hierarchy() -> None:
-    meter = CgroupMeter()
-    meter.observe_counts(0, counts(20, HierarchyCount("unified (v2)", 2, 12, 10, 2, "")))
+    meter = CgroupMeter(CgroupCounts(load_thresholds(None)))
+    meter.observe(
+        moment_of(0, {MEMORY_CGROUPS: counts(20, HierarchyCount("unified (v2)", 2, 12, 10, 2, ""))})
+    )
     tracked = {
         sample.labels: sample.value
         for sample in meter.samples()

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from necroscope.findings.catalog import UNIT_DETECTORS
-from necroscope.findings.unit_detector import UnitDetector
+from necroscope.findings.detector import UnitDetector
 from necroscope.inventory import judge as judging
 from necroscope.inventory.judge import judge
 from necroscope.inventory.policy import Policy, Rule

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from necroscope.diagnosis.facts.leaks import find_loops
+from necroscope.diagnosis.leaks import find_loops
 from necroscope.diagnosis.scene import Scene
 from necroscope.exporter.meter import Meter
 from necroscope.findings.unit_crash_loop import unit_crash_loop
@@ -15,7 +15,6 @@ from necroscope.model.reading import Absence, Reading
 from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify.observe import Recording, observe
 from necroscope.remedies.verify.quantities import UNIT_RESTARTS
-from necroscope.remedies.verify.windows import Window
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.signals.unit_restarts import UnitRestarts, count_restarts, over
 from necroscope.signals.watch import Watch
@@ -91,14 +90,14 @@ def test_an_old_systemd_counts_no_restarts() -> None:
 def test_events_metrics_findings_diagnosis_and_verify_count_the_same(tmp_path: Path) -> None:
     moments = [moment_of(60 * n, {UNITS: units(read)}) for n, read in enumerate(READINGS)]
     stored = sealed_segment(tmp_path, moments)
-    (segment,) = read_stretch([stored], TimeRange(stored.begin_ns, stored.end_ns))
+    (segment,) = read_stretch([stored], TimeRange(stored.begin_ns, stored.end_ns + 1))
     assert _in_events(moments) == COUNTED
     assert _in_metrics(moments) == COUNTED
     assert _in_findings(segment) == COUNTED
     loops = find_loops(Scene(segment, (), THRESHOLDS), segment.end_ns)
     assert {loop.unit: loop.restarts for loop in loops} == COUNTED
     recording = Recording([stored], THRESHOLDS, [])
-    window = Window(stored.begin_ns, stored.end_ns)
+    window = TimeRange(stored.begin_ns, stored.end_ns)
     spans = {name: observe(UNIT_RESTARTS, name, recording, window) for name in (*COUNTED, "good.service")}
     assert {name: one.amount for name, one in spans.items()} == {**COUNTED, "good.service": 0}
 

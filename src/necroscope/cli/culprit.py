@@ -20,8 +20,7 @@ from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_moment, around_event, choose, choose_range
 from necroscope.cli.times import EventName
-from necroscope.diagnosis.culprit_words import ranking_verdict, suspect_name
-from necroscope.diagnosis.culprits_around import culprits_around
+from necroscope.diagnosis.culprit import culprits_around, ranking_verdict, suspect_name
 from necroscope.model.culprit import Ranking, Suspect
 from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.window import Selection

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from necroscope.cli.answer import Answer
 from necroscope.diagnosis.causes import as_manual, load_causes
-from necroscope.diagnosis.facts.fact import bare
+from necroscope.diagnosis.fact import bare
 from necroscope.errors import ERRORS, UsageError
 from necroscope.findings.catalog import ALL_DETECTORS, DETECTORS, UNIT_DETECTORS
 from necroscope.model.advice import fix_command

@@ -20,8 +20,9 @@ from necroscope.errors import (
     StoreHeldError,
     UntrustedFolderError,
 )
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, compact_utc
-from necroscope.remedies.verify.windows import Window, recorded_seconds
+from necroscope.remedies.verify.windows import recorded_seconds
 from necroscope.sources.host import Host
 from necroscope.store.config import LONGEST_SEGMENT, load_record_settings
 from necroscope.store.lock import held
@@ -132,7 +133,7 @@ def _watch(folder: Path, wanted: Wanted, progress: Progress) -> bool:
 
 
 def _recorded(folder: Path, wanted: Wanted) -> float:
-    return recorded_seconds(_segments_since(folder, wanted.begin_ns), Window(wanted.begin_ns, FOR_EVER_NS))
+    return recorded_seconds(_segments_since(folder, wanted.begin_ns), TimeRange(wanted.begin_ns, FOR_EVER_NS))
 
 
 def _segments_since(folder: Path, begin_ns: int) -> list[StoredSegment]:

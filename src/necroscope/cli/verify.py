@@ -29,6 +29,7 @@ from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix
 from necroscope.model.kept_verdict import KeptVerdict
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import iso_utc
 from necroscope.model.verdict import Comparison, Verdict, Verification
 from necroscope.remedies.apply.fixes import find_fix, keep_verdict, read_fixes
@@ -37,7 +38,7 @@ from necroscope.remedies.verify.change import Change, after_window, change_at, c
 from necroscope.remedies.verify.expect import expect_goals
 from necroscope.remedies.verify.observe import Recording
 from necroscope.remedies.verify.verify_change import Asked, verify_change
-from necroscope.remedies.verify.windows import Window, recorded_seconds
+from necroscope.remedies.verify.windows import recorded_seconds
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
 from necroscope.store.store import Store, StoredSegment
@@ -139,7 +140,7 @@ def _require_before(subject: Subject, asked: Asked) -> None:
     """Nothing is waited for where there is nothing to compare it with."""
     begun_ns = subject.change.begun_ns
     seconds = asked.seconds_before(is_rare=True)
-    if not recorded_seconds(subject.segments, Window(begun_ns - int(seconds * 1e9), begun_ns)):
+    if not recorded_seconds(subject.segments, TimeRange(begun_ns - int(seconds * 1e9), begun_ns)):
         what = f"nothing of {subject.host} was recorded in the {time_text(seconds)} before the change"
         raise NothingRecordedError(what, hint="a recorder must run before: necroscope record, fix --baseline")
 

@@ -67,13 +67,13 @@ def run(arguments: argparse.Namespace) -> Answer:
             raise UsageError("--watch shows this host now: it has neither an end nor another host")
         if arguments.store is None:
             raise UsageError("--end and --host look at recordings: --store must say where they are")
-        return _answer(arguments, zombie_report(look_back(arguments), thresholds), 0.0, False)
+        return _answer(arguments, zombie_report(look_back(arguments, thresholds), thresholds), 0.0, False)
     return _watch(arguments, thresholds) if arguments.watch else _look(arguments, thresholds)
 
 
 def _look(arguments: argparse.Namespace, thresholds: Thresholds) -> Answer:
     with stopping() as stop:
-        look = LiveLook(arguments)
+        look = LiveLook(arguments, thresholds)
         wanted = arguments.duration or (0.0 if look.recorder else LOOK_SECONDS)
         seconds = wanted if look.is_live else 0.0
         passed = 0.0
@@ -88,7 +88,7 @@ def _look(arguments: argparse.Namespace, thresholds: Thresholds) -> Answer:
 
 def _watch(arguments: argparse.Namespace, thresholds: Thresholds) -> Answer:
     with stopping() as stop:
-        look = LiveLook(arguments)
+        look = LiveLook(arguments, thresholds)
         if not look.is_live:
             raise UsageError("--watch needs a live host: a recorded tree stays as it is")
         is_terminal = bool(sys.stdout and sys.stdout.isatty()) and not arguments.json

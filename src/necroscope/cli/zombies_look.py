@@ -9,12 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from necroscope.cli.selecting import choose_range
-from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
 from necroscope.diagnosis.zombies.recorded_seen import (
-    RECENT_NS,
     LedgerSeen,
     add_leaks,
     last_boot_in,
@@ -28,7 +25,10 @@ from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Reading
 from necroscope.model.shell_command import option, shell_command
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.signals.cgroup_counts import Count, counts_in, rate_ns, recorded_counts
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, Leak
 from necroscope.sources.host import Host
 from necroscope.sources.instance import open_instance
@@ -50,7 +50,8 @@ LONG_NS = 24 * 3600 * SECOND_NS
 class LiveLook:
     """This host, read once a second, with the history that its recorder wrote."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
+    def __init__(self, arguments: argparse.Namespace, thresholds: Thresholds) -> None:
+        self._rate_ns = rate_ns(thresholds)
         self._arguments = arguments
         self._host = Host(arguments.root)
         self.labels = open_instance(self._host)().value or Labels()
@@ -68,9 +69,10 @@ class LiveLook:
         # Once, before anything else: what is slow here must not be repeated every second.
         self._reads = open_statistics_reads(self._host)()
         now_ns = time.time_ns()
-        self._walks = walk_time(self._stored, now_ns - LONG_NS, now_ns)
+        self._walks = walk_time(self._stored, TimeRange(now_ns - LONG_NS, now_ns))
         self._history = self._read_history(now_ns)
-        self._recent = recorded_counts(self._stored, now_ns - RECENT_NS, now_ns) if self.recorder else []
+        recent = TimeRange(now_ns - self._rate_ns, now_ns)
+        self._recent = recorded_counts(self._stored, recent) if self.recorder else []
 
     @property
     def is_live(self) -> bool:
@@ -83,7 +85,7 @@ class LiveLook:
         ledger = moment.readings.get(CGROUP_LEDGER.id)
         if ledger and ledger.value:
             add_leaks(self._leaks, ledger.value)
-        self._moments = [*self._moments, moment][-RECENT_NS // SECOND_NS :]
+        self._moments = [*self._moments, moment][-self._rate_ns // SECOND_NS :]
 
     def seen(self) -> Seen:
         """All that is known now."""
@@ -95,8 +97,8 @@ class LiveLook:
                 f"memory cgroups cannot be counted: {counts.reason}", hint=MEMORY_CGROUPS.hint(counts.absence)
             )
         now_ns = time.time_ns()
-        own = [_count(m) for m in self._moments if m.readings[MEMORY_CGROUPS.id].value]
-        recent = [c for c in _joined(self._recent, own) if c.time_ns >= last.time_ns - RECENT_NS]
+        own = counts_in(self._moments)
+        recent = [c for c in _joined(self._recent, own) if c.time_ns >= last.time_ns - self._rate_ns]
         ledger = self._ledger(last)
         groups = ledger.reading.value.groups if ledger.reading.value else ()
         return Seen(
@@ -126,7 +128,7 @@ class LiveLook:
     def _read_history(self, now_ns: int) -> list[Count]:
         begin = self._arguments.begin
         begin_ns = begin.utc_ns(self._stored) if begin and self._stored else now_ns - LONG_NS
-        return recorded_counts(self._stored, begin_ns, now_ns)
+        return recorded_counts(self._stored, TimeRange(begin_ns, now_ns))
 
     def _stored_of_this_boot(self) -> list[StoredSegment]:
         if self._arguments.store is None or not self.labels.boot_id:
@@ -179,28 +181,23 @@ def memory_total(host: Host) -> int | None:
     return int(match[1]) * 1024 if match else None
 
 
-def _count(moment: Moment) -> Count:
-    found: Any = moment.readings[MEMORY_CGROUPS.id].value
-    memory = found.memory
-    return Count(moment.time_ns, memory.tracked, memory.in_use, memory.dying, found.percpu_bytes)
-
-
 def _joined(recorded: Sequence[Count], own: Sequence[Count]) -> list[Count]:
     last_ns = recorded[-1].time_ns if recorded else 0
     return [*recorded, *(count for count in own if count.time_ns > last_ns)]
 
 
-def look_back(arguments: argparse.Namespace) -> Seen:
+def look_back(arguments: argparse.Namespace, thresholds: Thresholds) -> Seen:
     """The end of a recorded range, of any host in the store."""
     chosen = choose_range(arguments)
     begin_ns = chosen.time.begin_ns if arguments.begin else chosen.time.end_ns - LONG_NS
-    stored = last_boot_in(chosen.segments, begin_ns, chosen.time.end_ns)
-    seen = recorded_seen(stored, begin_ns, chosen.time.end_ns)
+    when = TimeRange(begin_ns, chosen.time.end_ns)
+    stored = last_boot_in(chosen.segments, when)
+    seen = recorded_seen(stored, when, thresholds)
     ledger = LedgerSeen(seen.ledger_time_ns, seen.ledger)
     return replace(
         seen,
         leaks=recorded_leaks(stored, ledger) if arguments.list else None,
-        walks=walk_time(stored, begin_ns, chosen.time.end_ns),
+        walks=walk_time(stored, when),
     )
 
 

@@ -9,8 +9,7 @@ from necroscope.cli.finding_text import not_checked_lines
 from necroscope.cli.screen import Screen
 from necroscope.diagnosis.zombies.ledger_shares import By, LedgerShare, shares_by
 from necroscope.diagnosis.zombies.walk_time import WalkTime
-from necroscope.diagnosis.zombies.wall import Cost, Outlook
-from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
+from necroscope.diagnosis.zombies.wall import Cost, Outlook, rate_text, reached_text
 from necroscope.diagnosis.zombies.zombie_report import ZombieReport
 from necroscope.model.amounts import time_text
 from necroscope.model.finding import Evidence

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from necroscope.model.advice import Advice
 from necroscope.model.shell_command import shell_command
@@ -26,13 +27,13 @@ class LinkRule:
     effect: str
     when: tuple[str, ...]
     needs: tuple[str, ...]
-    may_lack: tuple[str, ...]
-    supports: tuple[str, ...]
-    bounds: tuple[str, ...]
-    missing: str
     reference: str
     refuted_by: str
-    remedies: tuple[str, ...]  # what breaks this link: a remedy, and a word for its subject where it has one
+    may_lack: tuple[str, ...] = ()
+    supports: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()
+    missing: str = ""
+    remedies: tuple[str, ...] = ()  # what breaks this link: a remedy, and a word for its subject, if any
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class ConclusionRule:
     when: tuple[str, ...]
     verdict: str
     advice: tuple[AdviceRule, ...]
-    explains: bool  # whether the chain leads to it
+    explains: bool = False  # whether the chain leads to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,41 +91,21 @@ def as_manual(sentence: str) -> str:
 def load_causes() -> Causes:
     """The rules as they are shipped."""
     document = tomllib.loads(files("necroscope.diagnosis").joinpath("causes.toml").read_text())
-    links = [
-        LinkRule(
-            id=id,
-            source=row["from"],
-            target=row["to"],
-            cause=row["cause"],
-            effect=row["effect"],
-            when=tuple(row["when"]),
-            needs=tuple(row["needs"]),
-            may_lack=tuple(row.get("may_lack", ())),
-            supports=tuple(row.get("supports", ())),
-            bounds=tuple(row.get("bounds", ())),
-            missing=row.get("missing", ""),
-            reference=row["reference"],
-            refuted_by=row["refuted_by"],
-            remedies=tuple(row.get("remedies", ())),
-        )
-        for id, row in document["links"].items()
-    ]
-    rivals = [
-        RivalRule(id, tuple(row["of"]), row["explanation"], tuple(row["out"]), row["why_out"], row["why_in"])
-        for id, row in document["rivals"].items()
-    ]
-    conclusions = [
-        ConclusionRule(
-            id=id,
-            of=tuple(row["of"]),
-            when=tuple(row["when"]),
-            verdict=row["verdict"],
-            advice=tuple(map(_advice, row["advice"])),
-            explains=row.get("explains", False),
-        )
-        for id, row in document["conclusions"].items()
-    ]
-    return Causes(tuple(links), tuple(rivals), tuple(conclusions))
+    links, rivals, conclusions = (document[name].items() for name in ("links", "rivals", "conclusions"))
+    return Causes(
+        tuple(LinkRule(id, **_fields(row)) for id, row in links),
+        tuple(RivalRule(id, **_fields(row)) for id, row in rivals),
+        tuple(
+            ConclusionRule(id, **_fields({**row, "advice": [*map(_advice, row["advice"])]}))
+            for id, row in conclusions
+        ),
+    )
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table by the names of the fields; `from` is a word of Python."""
+    names = {"from": "source", "to": "target"}
+    return {names.get(name, name): tuple(v) if isinstance(v, list) else v for name, v in row.items()}
 
 
 def _advice(row: str | dict[str, str]) -> AdviceRule:

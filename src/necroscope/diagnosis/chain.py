@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope.diagnosis.causes import LinkRule, load_causes
-from necroscope.diagnosis.facts.fact import Facts, Words, all_hold, bare, evidence_of, holds
+from necroscope.diagnosis.fact import Facts, Words, all_hold, bare, evidence_of, holds
 from necroscope.model.diagnosis import Link, Strength
 from necroscope.model.plan import Treatment
 

@@ -12,17 +12,19 @@ harm it does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import cast
 
+from necroscope.diagnosis.comparison.baseline import AROUND_NS
 from necroscope.diagnosis.comparison.compared_seconds import Compared, Key, Shares, compare
 from necroscope.model.culprit import Kind, Ranking, Suspect, Way
+from necroscope.profiles.spare import spare
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import Thresholds
 from necroscope.statistics.significance import chance, seconds_above
-from necroscope.store.store import StoredSegment
-from necroscope.store.stored_events import StoredEvent
+from necroscope.store.store import Damage, StoredSegment
+from necroscope.store.stored_events import StoredEvent, events_between
 
 KERNEL = "kernel"  # the way of all that a process did in the kernel; not compared
 
@@ -54,6 +56,22 @@ def find_culprits(
         culprit=culprit,
         note=judge.note,
     )
+
+
+def culprits_around(
+    segments: list[StoredSegment],
+    windows: Sequence[Selection],
+    thresholds: Thresholds,
+    damaged: list[Damage],
+) -> tuple[Ranking, list[StoredSegment]]:
+    """Rank with what happened around the windows; also return the segments that are not damaged.
+
+    Errors are those of `find_culprits`.
+    """
+    begin_ns, end_ns = min(one.begin_ns for one in windows), max(one.end_ns for one in windows)
+    wide = replace(windows[0], begin_ns=begin_ns, end_ns=end_ns).widened(AROUND_NS)
+    events = events_between(segments, wide, damaged)
+    return spare(lambda some: find_culprits(some, windows, events, thresholds), segments, wide, damaged)
 
 
 @dataclass(slots=True)
@@ -149,3 +167,23 @@ def _deepest(compared: Compared, suspects: Iterable[Suspect], excess: float) -> 
 
 def _excess(suspect: Suspect) -> float:
     return suspect.share - suspect.quiet_share
+
+
+def suspect_name(suspect: Suspect) -> str:
+    """`kubelet in mem_cgroup_nr_lru_pages`; alone: without what the function calls."""
+    alone = " alone" if suspect.way == "self" else ""
+    return " in ".join(filter(None, (suspect.process, suspect.function))) + alone
+
+
+def ranking_verdict(ranking: Ranking) -> str:
+    """Who stands out, in a sentence, or why nobody does."""
+    culprit = ranking.culprit
+    if culprit is None:
+        return f"nothing can be said: {ranking.note}" if ranking.note else "nothing stands out"
+    where = " in user space" if culprit.kind == "process" else ""
+    common = f", in {culprit.windows} of {ranking.windows} windows" if ranking.windows > 1 else ""
+    time = "the time" if ranking.cores else "the time of all cores"
+    return (
+        f"{suspect_name(culprit)} stands out{where}: {100 * culprit.share:.2g}% of {time} against "
+        f"{100 * culprit.quiet_share:.2g}% in quiet seconds{common}"
+    )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from necroscope.diagnosis.causes import OF_THE_ROOT, ConclusionRule, load_causes
 from necroscope.diagnosis.chain import find_chain
-from necroscope.diagnosis.facts.fact import Facts, all_hold
-from necroscope.diagnosis.facts.observe import Observed, observe
-from necroscope.diagnosis.ruled_out import weigh_rivals
+from necroscope.diagnosis.fact import Facts, Words, all_hold, bare, evidence_of
+from necroscope.diagnosis.observe import Observed, observe
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.words import root_advice, root_words, words_of
 from necroscope.model.advice import Advice
-from necroscope.model.diagnosis import Diagnosis
+from necroscope.model.diagnosis import Diagnosis, Rival
 from necroscope.model.event import Event
 from necroscope.model.examination import NotChecked
 
@@ -44,7 +44,7 @@ def conclude(scene: Scene, observed: Observed) -> Diagnosis:
         not_checked=_not_checked(rivals.not_checked, facts),
         advice=tuple(_advice(conclusion, words, root_advice(observed, chain.links))),
         treatments=chain.treatments if conclusion.explains else (),
-        by_accident=observed.accidents.units,
+        by_accident=observed.accidents,
     )
 
 
@@ -61,3 +61,32 @@ def _not_checked(rivals: Sequence[NotChecked], facts: Facts) -> tuple[NotChecked
     unknown = dict.fromkeys(fact.unknown for fact in facts.values() if fact.holds is None)
     rest = [reason for reason in unknown if reason and reason not in said]
     return (*rivals, *(NotChecked("diagnosis", reason, "", ("diagnosis",)) for reason in rest))
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """Which are out, which are not, and which could not be looked at."""
+
+    out: tuple[Rival, ...]
+    standing: tuple[Rival, ...]
+    not_checked: tuple[NotChecked, ...]
+
+
+def weigh_rivals(kind: str, facts: Facts, words: Words) -> Rivals:
+    """All explanations that rival for a symptom of a kind."""
+    out, standing, not_checked = [], [], []
+    for rule in load_causes().rivals:
+        if kind not in rule.of:
+            continue
+        evidence = evidence_of(facts, rule.out)
+        is_out = all_hold(facts, rule.out)
+        if is_out is None:
+            unknown = [facts[bare(name)].unknown for name in rule.out if facts[bare(name)].holds is None]
+            reason = "; ".join(dict.fromkeys(unknown))
+            hint = "record this node as root: necroscope record"
+            not_checked.append(NotChecked(rule.id, reason, hint, ("diagnosis",)))
+        elif is_out:
+            out.append(Rival(rule.id, rule.explanation, rule.why_out.format_map(words), evidence))
+        else:
+            standing.append(Rival(rule.id, rule.explanation, rule.why_in.format_map(words), evidence))
+    return Rivals(tuple(out), tuple(standing), tuple(not_checked))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from necroscope.diagnosis.facts.culprit_facts import Accused
-from necroscope.diagnosis.facts.observe import Observed
-from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
+from necroscope.diagnosis.culprit_facts import Accused
+from necroscope.diagnosis.observe import Observed
 from necroscope.diagnosis.scene import Scene
+from necroscope.diagnosis.starvation import CoreBefore, Starvation
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.findings.unit_held_back import sentence
 from necroscope.model.advice import Advice, fix_command
@@ -30,7 +30,7 @@ def words_of(scene: Scene, observed: Observed) -> dict[str, str]:
         **_others(found),
         **_leak(scene, observed),
         **_starved(observed),
-        "held_back": "; ".join(map(sentence, observed.accidents.units)),
+        "held_back": "; ".join(map(sentence, observed.accidents)),
         "unknown": "; ".join(unknown) or "what was seen fits no explanation we know",
     }
 

@@ -19,15 +19,14 @@ from necroscope.exporter.nic_meter import NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import NodeState
+from necroscope.signals.cgroup_counts import CgroupCounts
 from necroscope.signals.cpu_saturation import SaturationRule
 from necroscope.signals.episodes import Episodes
 from necroscope.signals.softirq_delay import SoftirqDelays
 from necroscope.signals.thresholds import Thresholds
 from necroscope.signals.unit_restarts import UnitRestarts
-from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.cores import CORES
 from necroscope.sources.kernel_log import KERNEL_LOG
-from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.nic_timeouts import NIC_TIMEOUTS
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS
 from necroscope.sources.units import UNITS
@@ -44,7 +43,7 @@ class Meter:
         self._lock = threading.Lock()
         self._cores = CoreMeter(SaturationRule.of(thresholds), per_core)
         self._nics = NicMeter(Episodes(thresholds))
-        self._cgroups = CgroupMeter()
+        self._cgroups = CgroupMeter(CgroupCounts(thresholds))
         self._softirqs = _SoftirqMeter()
         self._restarts = _RestartMeter()
         self._state: NodeState | None = None
@@ -59,6 +58,7 @@ class Meter:
         with self._lock:
             self._cores.rule = SaturationRule.of(thresholds)
             self._nics.episodes.thresholds = thresholds
+            self._cgroups.recent.thresholds = thresholds
 
     def take_state(self, state: NodeState | None) -> None:
         """What is wrong with the node from now on; None: it is not known."""
@@ -93,10 +93,7 @@ class Meter:
                 self._nics.forget_timeouts()
             else:
                 self._nics.observe_timeouts(timeouts.value)
-        if cgroups := readings.get(MEMORY_CGROUPS.id):
-            self._cgroups.observe_counts(moment.time_ns, cgroups.value)
-        if ledger := readings.get(CGROUP_LEDGER.id):
-            self._cgroups.observe_ledger(ledger.value)
+        self._cgroups.observe(moment)
         if UNITS.id in readings:
             self._restarts.observe(moment)
 

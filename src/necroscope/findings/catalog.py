@@ -5,7 +5,7 @@ from __future__ import annotations
 from necroscope.findings.capture_gap import capture_gap
 from necroscope.findings.core_saturated import core_saturated
 from necroscope.findings.cpu_throttling import cpu_throttling
-from necroscope.findings.detector import Detector
+from necroscope.findings.detector import Detector, UnitDetector
 from necroscope.findings.kernel_stall import kernel_stall
 from necroscope.findings.memory_cgroup_leak import memory_cgroup_leak
 from necroscope.findings.nic_reset import nic_reset
@@ -13,7 +13,6 @@ from necroscope.findings.reclaim_pressure import reclaim_pressure
 from necroscope.findings.softirq_starved import softirq_starved
 from necroscope.findings.unit_crash_loop import unit_crash_loop
 from necroscope.findings.unit_default_enabled import unit_default_enabled
-from necroscope.findings.unit_detector import UnitDetector
 from necroscope.findings.unit_held_back import unit_held_back
 from necroscope.findings.unit_orphaned_agent import unit_orphaned_agent
 from necroscope.findings.userspace_kernel_lines import userspace_kernel_lines

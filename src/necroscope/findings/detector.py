@@ -9,6 +9,7 @@ from typing import Any
 
 from necroscope.model.event import Event
 from necroscope.model.finding import Finding
+from necroscope.model.inventory import Inventory
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.source import Source
 from necroscope.store.segment import Segment
@@ -77,3 +78,24 @@ def detector(  # noqa: PLR0913 - a declaration: all but the id are named where i
         return Detector(id, look, needs, uses, readings_needed, any_suffices, seconds_needed)
 
     return declare
+
+
+LookAtUnits = Callable[[Inventory], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitDetector:
+    """One kind of trouble with units: its public name, and the function that looks at an inventory."""
+
+    id: str
+    look: LookAtUnits
+
+    @property
+    def doc(self) -> str:
+        """The manual page that `explain` prints."""
+        return inspect.getdoc(self.look) or ""
+
+
+def unit_detector(id: str) -> Callable[[LookAtUnits], UnitDetector]:
+    """Declare a function as a detector that judges the units of a machine or an image."""
+    return lambda look: UnitDetector(id, look)

@@ -9,13 +9,14 @@ from necroscope.model.advice import Advice
 from necroscope.model.event import Event
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.signals.kernel_log_events import line_evidence
+from necroscope.signals.pressure import waited_ratio
+from necroscope.signals.reclaim import Reclaimed, kills_of_the_node, over
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.sources.pressure import PRESSURE
-from necroscope.sources.reclaim import RECLAIM, Reclaim
-from necroscope.store.segment import Segment, Step
+from necroscope.sources.reclaim import RECLAIM
+from necroscope.store.segment import Segment
 
 HOURS = "reclaim-pressure.hours"
-NODE_WIDE = "oom-kill"  # the rule for the whole node; a cgroup at its own limit has another
 
 
 @detector("reclaim-pressure", needs=(RECLAIM,), uses=(PRESSURE, KERNEL_LOG))
@@ -31,43 +32,34 @@ def reclaim_pressure(case: Case) -> Iterator[Finding]:
 
     To do: compare MemAvailable with what the node should run; look at zombie-memory-cgroups.
     """
-    kills = [
-        event for event in case.recent_events("oom-kill", hours=case.limit(HOURS)) if event.rule == NODE_WIDE
-    ]
-    step = max(case.segment.steps(RECLAIM), key=_pages_per_second, default=None)
-    if step and _pages_per_second(step) >= case.limit("reclaim-pressure.direct_scan_pages_per_second"):
-        yield _scanning(case.segment, step)
+    kills = kills_of_the_node(case.recent_events("oom-kill", hours=case.limit(HOURS)))
+    worst = max(over(case.segment), key=lambda one: one.pages_per_second, default=None)
+    if worst and worst.pages_per_second >= case.limit("reclaim-pressure.direct_scan_pages_per_second"):
+        yield _scanning(case.segment, worst)
     if kills:
         yield _killing(kills)
 
 
-def _pages_per_second(step: Step[Reclaim]) -> float:
-    return (step.after.value.scanned_directly - step.before.value.scanned_directly) / max(step.seconds, 0.001)
-
-
-def _scanning(segment: Segment, step: Step[Reclaim]) -> Finding:
-    pages_per_second = _pages_per_second(step)
-    before, after = step.before.value, step.after.value
-    stalls = after.allocation_stalls - before.allocation_stalls
+def _scanning(segment: Segment, worst: Reclaimed) -> Finding:
     evidence = [
         Evidence(
             "scanned by waiting tasks in the worst second",
-            round(pages_per_second),
+            round(worst.pages_per_second),
             "pages/s",
             "/proc/vmstat pgscan_direct",
         ),
-        Evidence("allocations that waited", stalls, "stalls", "/proc/vmstat allocstall*"),
-        Evidence("memory available", after.available_bytes, "bytes", "/proc/meminfo MemAvailable"),
+        Evidence("allocations that waited", worst.allocation_stalls, "stalls", "/proc/vmstat allocstall*"),
+        Evidence("memory available", worst.left.available_bytes, "bytes", "/proc/meminfo MemAvailable"),
     ]
-    pressure = segment.span(PRESSURE)
-    if pressure and pressure.seconds:
-        waited_us = (pressure.after.value.memory.some_us or 0) - (pressure.before.value.memory.some_us or 0)
-        share = round(waited_us / 1e6 / pressure.seconds, 3)
-        evidence.append(Evidence("time some task waited for memory", share, "ratio", "/proc/pressure/memory"))
+    waited = waited_ratio(segment, "memory")
+    if waited is not None:
+        name = "time some task waited for memory"
+        evidence.append(Evidence(name, round(waited, 3), "ratio", "/proc/pressure/memory"))
     return Finding(
         id="reclaim-pressure",
         severity=Severity.WARNING,
-        summary=f"tasks that wanted memory scanned {pages_per_second:,.0f} pages a second for it themselves",
+        summary=f"tasks that wanted memory scanned {worst.pages_per_second:,.0f} pages a second for it"
+        " themselves",
         evidence=tuple(evidence),
         advice=(Advice("see what holds the memory", "ps aux --sort=-rss | head; slabtop -o | head"),),
     )

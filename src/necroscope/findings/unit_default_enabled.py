@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from necroscope.findings.unit_detector import unit_detector
+from necroscope.findings.detector import unit_detector
 from necroscope.findings.unit_evidence import clients_of, is_default, starters, unit_evidence
 from necroscope.model.advice import Advice, fix_command, journal_command
 from necroscope.model.finding import Finding, Severity

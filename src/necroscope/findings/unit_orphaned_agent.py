@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from necroscope.findings.connections import is_peer
-from necroscope.findings.unit_detector import unit_detector
+from necroscope.findings.detector import unit_detector
 from necroscope.findings.unit_evidence import for_image, is_enabled, unit_evidence
 from necroscope.model.advice import Advice
 from necroscope.model.finding import Evidence, Finding, Severity

@@ -9,6 +9,7 @@ from necroscope.model.advice import Advice, fix_command
 from necroscope.model.finding import Evidence, Finding, Severity
 from necroscope.model.remedy_ids import PURGE_ZOMBIES
 from necroscope.model.shell_command import necroscope_command
+from necroscope.signals.cgroup_counts import over
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 
 
@@ -31,18 +32,19 @@ def zombie_memory_cgroups(case: Case) -> Iterator[Finding]:
     memory.reclaim does it for a subtree. Files in tmpfs and shared memory hold theirs until they are
     removed. cgdelete and rmdir cannot help.
     """
-    series = case.segment.series(MEMORY_CGROUPS)
-    first, last = series[0].value.memory, series[-1].value.memory
+    newest = case.segment.series(MEMORY_CGROUPS)[-1].value
+    last, percpu = newest.memory, newest.percpu_bytes
     if last.dying < case.limit("zombie-memory-cgroups.warning"):
         return
     critical = last.dying >= case.limit("zombie-memory-cgroups.critical")
+    counts = over(case.segment)
+    added = counts[-1].dying - counts[0].dying
     counted = f"{last.tracked:,} tracked by the kernel, {last.in_use:,} in use"
-    percpu = series[-1].value.percpu_bytes
     evidence = [
         Evidence("zombies", last.dying, "cgroups", last.read_from),
         Evidence("tracked", last.tracked, "cgroups", last.read_from),
         Evidence("in use", last.in_use, "cgroups", last.read_from),
-        Evidence("zombies added while looking", last.dying - first.dying, "cgroups", last.read_from),
+        Evidence("zombies added while looking", added, "cgroups", last.read_from),
         Evidence(
             "possible cores", case.segment.labels.cores_possible, "cores", "/sys/devices/system/cpu/possible"
         ),

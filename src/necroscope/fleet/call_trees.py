@@ -98,7 +98,7 @@ def parts_of(segments: Iterable[StoredSegment], selection: Selection) -> list[Pr
             selection.idle,
         )
         for segment in segments
-        if not segment.is_open and segment.has_profile and selection.overlaps(segment)
+        if not segment.is_open and segment.has_profile and selection.touches(segment)
     ]
 
 

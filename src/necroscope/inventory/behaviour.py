@@ -13,9 +13,10 @@ from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Finding, Severity
 from necroscope.model.inventory import Running, Served
 from necroscope.model.reading import Reading
+from necroscope.signals.cgroup_leaks import groups_by_owner
 from necroscope.signals.thresholds import Thresholds
 from necroscope.signals.unit_restarts import count_restarts
-from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, owner_of
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER
 from necroscope.sources.host import Host
 from necroscope.sources.instance import INSTANCE
 from necroscope.sources.processes import PROCESSES, TICKS_PER_SECOND
@@ -124,13 +125,11 @@ def _cgroups(segment: Segment, units: Collection[str]) -> dict[str, tuple[int, i
     series = segment.series(CGROUP_LEDGER)
     if not series:
         return None
-    counts: dict[str, tuple[int, int]] = {}
-    for group in series[-1].value.groups:
-        owner = owner_of(group)
-        if owner in units:
-            made, leaked = counts.get(owner, (0, 0))
-            counts[owner] = made + group.made, leaked + group.zombies
-    return counts
+    return {
+        owner: (sum(group.made for group in groups), sum(group.zombies for group in groups))
+        for owner, groups in groups_by_owner(series[-1].value).items()
+        if owner in units
+    }
 
 
 def _not_seen(segment: Segment, sockets: Reading[UnitSockets]) -> list[NotChecked]:

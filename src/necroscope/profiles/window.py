@@ -9,6 +9,7 @@ from typing import Literal
 
 from necroscope import _native
 from necroscope.errors import NoSamplesError
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
@@ -25,11 +26,9 @@ SHORTEST_SECONDS = 0.001  # of a capture with a single sample
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Which samples are wanted: `begin_ns <= time < end_ns` in UTC; an empty filter means all."""
+class Selection(TimeRange):
+    """Which samples of a range (UTC) are wanted; an empty filter means all."""
 
-    begin_ns: int
-    end_ns: int
     cpus: tuple[int, ...] = ()
     processes: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
@@ -39,22 +38,24 @@ class Selection:
     boot_id: str = ""  # of this boot, times are told by the recording's clock: UTC less `offset_ns`
     offset_ns: int = 0
 
-    @property
-    def seconds(self) -> float:
-        """How long it is."""
-        return (self.end_ns - self.begin_ns) / 1e9
-
-    def overlaps(self, segment: StoredSegment) -> bool:
+    def touches(self, segment: StoredSegment) -> bool:
         """Whether a segment has a part of it."""
-        begin_ns, end_ns = self.range_in(segment)
-        own_begin_ns = segment.begin_ns - segment.offset_ns
-        return own_begin_ns < end_ns and segment.end_ns - segment.offset_ns >= begin_ns
+        return self.overlaps(*self.times_of(segment))
+
+    def times_of(self, segment: StoredSegment) -> tuple[int, int]:
+        """When a segment begins and ends, in the UTC of the selection."""
+        shift_ns = self.offset_in(segment) - segment.offset_ns
+        return segment.begin_ns + shift_ns, segment.end_ns + shift_ns
 
     def range_in(self, segment: StoredSegment) -> tuple[int, int]:
-        """The same stretch on the clock of a segment, also where the wall clock was set in between."""
-        same_boot = self.boot_id and segment.boot_id == self.boot_id
-        offset_ns = self.offset_ns if same_boot else segment.offset_ns
+        """The same range on the clock of a segment."""
+        offset_ns = self.offset_in(segment)
         return self.begin_ns - offset_ns, self.end_ns - offset_ns
+
+    def offset_in(self, segment: StoredSegment) -> int:
+        """What leads from the clock of a segment to UTC, also where the wall clock was set in between."""
+        is_of_boot = self.boot_id and segment.boot_id == self.boot_id
+        return self.offset_ns if is_of_boot else segment.offset_ns
 
     def query(self, segment: StoredSegment) -> _native.Query:
         """The same for the Rust core."""
@@ -111,7 +112,7 @@ def windows(
     for segment in inside:
         with opened(segment) as profile:
             for selection in selections:
-                if selection.overlaps(segment):
+                if selection.touches(segment):
                     stacks.add(profile, selection.query(segment), split)
         lost = add_lost(lost, segment.description.profile.lost)
     samples, idle, unknown = stacks.totals
@@ -122,20 +123,14 @@ def windows(
 
 def recorded_seconds(segments: Sequence[StoredSegment], selection: Selection) -> float:
     """How much of a selection lies in segments with samples; those that follow each other are one."""
-    wide = replace(selection, begin_ns=selection.begin_ns - SEAM_NS, end_ns=selection.end_ns + SEAM_NS)
+    wide = selection.widened(SEAM_NS)
     recorded_ns, until_ns = 0, wide.begin_ns - SEAM_NS
-    for begin_ns, end_ns in sorted(_on_clock_of(wide, segment) for segment in touched(segments, wide)):
+    for begin_ns, end_ns in sorted(map(wide.times_of, touched(segments, wide))):
         first_ns = until_ns if begin_ns - until_ns <= SEAM_NS else begin_ns
         inside_ns = min(end_ns, selection.end_ns) - max(first_ns, selection.begin_ns)
         recorded_ns += max(inside_ns, 0)
         until_ns = max(until_ns, end_ns)
     return recorded_ns / 1e9
-
-
-def _on_clock_of(selection: Selection, segment: StoredSegment) -> tuple[int, int]:
-    """When a segment begins and ends, in the UTC of a selection."""
-    shift_ns = selection.begin_ns - selection.range_in(segment)[0] - segment.offset_ns
-    return segment.begin_ns + shift_ns, segment.end_ns + shift_ns
 
 
 def touched(segments: Sequence[StoredSegment], selection: Selection) -> list[StoredSegment]:
@@ -146,7 +141,7 @@ def touched(segments: Sequence[StoredSegment], selection: Selection) -> list[Sto
 def _touched_by_any(
     segments: Sequence[StoredSegment], selections: Sequence[Selection]
 ) -> list[StoredSegment]:
-    near = (as_it_is_now(s) for s in segments if any(one.overlaps(s) for one in selections))
+    near = (as_it_is_now(s) for s in segments if any(one.touches(s) for one in selections))
     return [segment for segment in near if segment and segment.has_profile]
 
 
@@ -155,8 +150,8 @@ def _near_any(segments: Sequence[StoredSegment], selections: Sequence[Selection]
     if len({(one.boot_id, one.offset_ns) for one in selections}) != 1:
         return segments  # each has its own clock
     begin_ns, end_ns = min(one.begin_ns for one in selections), max(one.end_ns for one in selections)
-    hull = replace(selections[0], begin_ns=begin_ns - SEAM_NS, end_ns=end_ns + SEAM_NS)
-    return [segment for segment in segments if hull.overlaps(segment)]
+    hull = replace(selections[0], begin_ns=begin_ns, end_ns=end_ns).widened(SEAM_NS)
+    return [segment for segment in segments if hull.touches(segment)]
 
 
 def as_it_is_now(segment: StoredSegment) -> StoredSegment | None:
@@ -180,7 +175,7 @@ def require_samples(found: Window, segments: Sequence[StoredSegment]) -> Window:
     if found.idle:
         raise NoSamplesError("all samples there are of idle cores", hint="--idle counts them")
     for segment in segments:
-        if any(one.overlaps(segment) for one in found.selections) and (why := segment.description.no_profile):
+        if any(one.touches(segment) for one in found.selections) and (why := segment.description.no_profile):
             raise NoSamplesError("no samples there", hint=f"{segment.folder.name}: {why}")
     spans = f"{iso_utc(segments[0].begin_ns)} to {iso_utc(segments[-1].end_ns)}"
     raise NoSamplesError("no samples there", hint=f"the store has {len(segments)} segments, from {spans}")

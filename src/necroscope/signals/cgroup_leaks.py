@@ -40,7 +40,11 @@ class CgroupLeaks:
         if ledger.began_ns != self._began_ns or len(self._minutes) > MOST_OWNERS:
             self._minutes.clear()  # another ledger, whose counts begin at zero
             self._began_ns = ledger.began_ns
-        owners = groups_by_owner(ledger)
+        owners = {
+            owner: groups
+            for owner, groups in groups_by_owner(ledger).items()
+            if any(group.zombies for group in groups)
+        }
         for owner in [*self._minutes]:
             if owner not in owners:  # all freed, or too few to be named
                 del self._minutes[owner]
@@ -71,11 +75,11 @@ class CgroupLeaks:
 
 
 def groups_by_owner(ledger: CgroupLedger) -> dict[str, list[LedgerGroup]]:
-    """The groups of every owner that has zombies."""
+    """Return the groups that each owner has to answer for; those of nobody known under an empty name."""
     owners: dict[str, list[LedgerGroup]] = defaultdict(list)
     for group in ledger.groups:
         owners[owner_of(group)].append(group)
-    return {owner: groups for owner, groups in owners.items() if any(group.zombies for group in groups)}
+    return owners
 
 
 def unit_of_owner(owner: str, group: LedgerGroup) -> str:

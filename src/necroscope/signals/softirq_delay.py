@@ -7,10 +7,11 @@ read before may have waited long ago: its delay counts from its first reading on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from necroscope.signals.steps import Steps
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread, SoftirqThreads
-from necroscope.store.segment import Moment, Segment, Timed
+from necroscope.store.segment import Moment, Segment, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +33,11 @@ class SoftirqDelay:
 class SoftirqDelays:
     """A fold over samples."""
 
-    _before: Timed[SoftirqThreads] | None = None
+    _steps: Steps[SoftirqThreads] = field(default_factory=lambda: Steps(SOFTIRQ_THREADS))
 
     def feed(self, sample: Moment) -> list[SoftirqDelay]:
         """Return the delay of every thread since it was last read; none if it could not be read now."""
-        threads = sample.value(SOFTIRQ_THREADS)
-        if threads is None:
-            return []
-        before, self._before = self._before, Timed(sample.time_ns, threads)
-        if before is None:
-            return []
-        return [
-            SoftirqDelay(thread, before.time_ns, sample.time_ns, delay_ns)
-            for thread, delay_ns in delays_between(before.value, threads)
-        ]
+        return list(delays_in(step)) if (step := self._steps.feed(sample)) else []
 
 
 def over(segment: Segment) -> list[SoftirqDelay]:
@@ -54,10 +46,11 @@ def over(segment: Segment) -> list[SoftirqDelay]:
     return [delay for sample in segment.moments for delay in delays.feed(sample)]
 
 
-def delays_between(before: SoftirqThreads, after: SoftirqThreads) -> Iterator[tuple[SoftirqThread, int]]:
-    """Return how many nanoseconds every thread of both readings waited between them."""
-    earlier = {thread.pid: thread.run_delay_ns for thread in before}
-    for thread in after:
+def delays_in(step: Step[SoftirqThreads]) -> Iterator[SoftirqDelay]:
+    """Return how long every thread of both readings waited between them."""
+    earlier = {thread.pid: thread.run_delay_ns for thread in step.before.value}
+    for thread in step.after.value:
         if thread.pid in earlier:
             # A counter that fell is another thread's, which got the pid of one that ended.
-            yield thread, max(thread.run_delay_ns - earlier[thread.pid], 0)
+            delay_ns = max(thread.run_delay_ns - earlier[thread.pid], 0)
+            yield SoftirqDelay(thread, step.before.time_ns, step.after.time_ns, delay_ns)

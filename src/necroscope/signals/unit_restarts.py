@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from necroscope.signals.steps import Steps
 from necroscope.sources.units import UNITS, Unit, Units
-from necroscope.store.segment import Moment, Segment, Timed
+from necroscope.store.segment import Moment, Segment, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +27,13 @@ class Restarts:
 
 @dataclass(slots=True)
 class UnitRestarts:
-    """A fold over samples: `feed` returns the restarts since the reading before."""
+    """A fold over samples."""
 
-    _before: Timed[Units] | None = None
+    _steps: Steps[Units] = field(default_factory=lambda: Steps(UNITS))
 
     def feed(self, moment: Moment) -> list[Restarts]:
-        """Take in the next sample; return a row for every unit that systemd counts, also with 0 restarts."""
-        units = moment.value(UNITS)
-        if units is None:
-            return []
-        before, self._before = self._before, Timed(moment.time_ns, units)
-        if before is None:
-            return []
-        counts = restarts_between(before.value, units)
-        return [
-            Restarts(unit, before.time_ns, moment.time_ns, counts[unit.name])
-            for unit in units
-            if unit.name in counts
-        ]
+        """Return the restarts since the last reading, of every unit that systemd counts, also 0 of them."""
+        return list(restarts_in(step)) if (step := self._steps.feed(moment)) else []
 
 
 def over(segment: Segment) -> Iterator[Restarts]:
@@ -61,12 +51,11 @@ def count_restarts(segment: Segment) -> dict[str, int]:
     return dict(counts)
 
 
-def restarts_between(before: Units, after: Units) -> dict[str, int]:
+def restarts_in(step: Step[Units]) -> Iterator[Restarts]:
     """Return the restarts of each unit of the second reading; old versions of systemd do not count them."""
-    known = {unit.name: unit.restarts for unit in before}
-    rises = {}
-    for unit in after:
+    known = {unit.name: unit.restarts for unit in step.before.value}
+    for unit in step.after.value:
         last = known.get(unit.name, 0)
         if unit.restarts is not None and last is not None:
-            rises[unit.name] = unit.restarts - last if unit.restarts >= last else unit.restarts
-    return rises
+            count = unit.restarts - last if unit.restarts >= last else unit.restarts
+            yield Restarts(unit, step.before.time_ns, step.after.time_ns, count)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from necroscope.cli.report.diagnosis_part import ABOUT_LEAKS
 from necroscope.cli.report.incident import best_first, each_subject_first
-from necroscope.diagnosis.facts.leak_facts import leaks
+from necroscope.diagnosis.leak_facts import leaks
 from necroscope.diagnosis.symptom import symptom_of
 from necroscope.model.diagnosis import Diagnosis, Link, Strength
 from necroscope.model.event import Event

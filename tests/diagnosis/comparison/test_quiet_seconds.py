@@ -10,6 +10,7 @@ import pytest
 
 from necroscope.diagnosis.comparison.quiet_seconds import MOST, quiet_seconds
 from necroscope.model.event import Event
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.store import StoredSegment
 from tests.diagnosis.sampled_seconds import sampled_segment
@@ -34,7 +35,7 @@ def quiet(
     cores: tuple[int, ...] = (),
 ) -> set[float]:
     """The seconds after BEGIN_NS."""
-    spans = [(BEGIN_NS + w.start * SECOND_NS, BEGIN_NS + w.stop * SECOND_NS) for w in windows]
+    spans = [TimeRange(BEGIN_NS + w.start * SECOND_NS, BEGIN_NS + w.stop * SECOND_NS) for w in windows]
     starts = quiet_seconds(segments, spans, events, cores, THRESHOLDS)
     return {(start - BEGIN_NS) / SECOND_NS for start in starts}
 
@@ -92,12 +93,12 @@ def test_those_after_where_too_few_are_before(tmp_path: Path) -> None:
 
 
 def test_around_several_windows_no_second_is_counted_twice(segments: list[StoredSegment]) -> None:
-    spans = [(BEGIN_NS + 20 * SECOND_NS, BEGIN_NS + 26 * SECOND_NS)]
-    spans += [(BEGIN_NS + 60_300_000_000, BEGIN_NS + 66_300_000_000)]  # not on the same tick
+    spans = [TimeRange(BEGIN_NS + 20 * SECOND_NS, BEGIN_NS + 26 * SECOND_NS)]
+    spans += [TimeRange(BEGIN_NS + 60_300_000_000, BEGIN_NS + 66_300_000_000)]  # not on the same tick
     starts = quiet_seconds(segments, spans, [], (), THRESHOLDS)
     assert starts == sorted(starts) and len(starts) > 80
     assert all(later - start >= SECOND_NS for start, later in pairwise(starts))
-    assert not any(begin < start + SECOND_NS and start < end for begin, end in spans for start in starts)
+    assert not any(span.overlaps(start, start + SECOND_NS - 1) for span in spans for start in starts)
 
 
 def test_a_long_disturbance_hides_all_that_it_covers(segments: list[StoredSegment]) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from necroscope.cli.main import main
 from necroscope.diagnosis.zombies.walk_time import WalkTime, walk_time
+from necroscope.model.time_range import TimeRange
 from necroscope.store.store import Store, StoredSegment
 
 HERTZ, SECONDS = 10, 20
-ALWAYS = 2**62
+ALWAYS = TimeRange(0, 2**62)
 Make = Callable[..., StoredSegment]
 
 
@@ -47,7 +48,7 @@ def make(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Make:
 def test_half_of_a_core_is_half_an_hour_of_an_hour(make: Make) -> None:
     walking = ("mem_cgroup_iter", "mem_cgroup_nr_lru_pages", "memcg_numa_stat_show", "seq_read")
     segment = make(walking, ("clear_page_erms", "do_anonymous_page"))
-    found = walk_time([segment], 0, ALWAYS)
+    found = walk_time([segment], ALWAYS)
     assert isinstance(found, WalkTime)
     ((walk, taken),) = found.per_hour
     assert (walk.id, walk.zombies) == ("numa-stat", True)
@@ -57,15 +58,15 @@ def test_half_of_a_core_is_half_an_hour_of_an_hour(make: Make) -> None:
 
 def test_work_on_pages_is_not_counted_as_walking(make: Make) -> None:
     segment = make(("shrink_folio_list", "shrink_lruvec", "shrink_node", "kswapd"))
-    found = walk_time([segment], 0, ALWAYS)
+    found = walk_time([segment], ALWAYS)
     assert isinstance(found, WalkTime) and found.per_hour == ()
 
 
 def test_a_capture_without_its_command_does_not_tell(make: Make) -> None:
     segment = make(("mem_cgroup_iter",))
     silent = commanded(segment, None)
-    assert "sampling rate" in str(walk_time([silent], 0, ALWAYS))
+    assert "sampling rate" in str(walk_time([silent], ALWAYS))
 
 
 def test_without_samples_the_reason_is_said() -> None:
-    assert "no samples" in str(walk_time([], 0, ALWAYS))
+    assert "no samples" in str(walk_time([], ALWAYS))

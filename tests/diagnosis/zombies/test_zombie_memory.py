@@ -3,12 +3,16 @@ from __future__ import annotations
 import pytest
 
 from necroscope.diagnosis.zombies.zombie_memory import measured_percpu, percpu_estimate, zombie_memory
-from necroscope.statistics.theil_sen import Point
+from necroscope.signals.cgroup_counts import Count
+
+
+def counted(tracked: int, percpu_bytes: int) -> Count:
+    return Count(0, tracked, 0, 0, percpu_bytes)
 
 
 def test_a_recording_that_grew_measures_it() -> None:
-    pairs = [(100.0 + 50 * n, 3e6 + 4096.0 * 50 * n) for n in range(20)]
-    found = zombie_memory(1000, pairs, "6.18.44", 2)
+    counts = [counted(100 + 50 * n, 3_000_000 + 4096 * 50 * n) for n in range(20)]
+    found = zombie_memory(1000, counts, "6.18.44", 2)
     assert found and found.how == "measured"
     assert found.percpu_bytes_each == pytest.approx(4096)
     assert found.total_bytes == pytest.approx(1000 * (4096 + 11_300))
@@ -16,16 +20,16 @@ def test_a_recording_that_grew_measures_it() -> None:
 
 def test_pages_that_got_free_are_used_again_and_do_not_hide_it() -> None:
     """Up, a purge that gives nothing back, up again into the same pages, and beyond."""
-    up: list[Point] = [(100.0 + 100 * n, 3e6 + 4096.0 * 100 * n) for n in range(20)]
-    highest = up[-1][1]
-    again: list[Point] = [(100.0 + 100 * n, max(highest, 3e6 + 4096.0 * 100 * n)) for n in range(40)]
+    grown = [3_000_000 + 4096 * 100 * n for n in range(40)]
+    up = [counted(100 + 100 * n, grown[n]) for n in range(20)]
+    again = [counted(100 + 100 * n, max(grown[19], grown[n])) for n in range(40)]
     found = measured_percpu([*up, *again])
     assert found and found.value == pytest.approx(4096, rel=0.01)
 
 
 def test_a_recording_that_hardly_moved_does_not() -> None:
-    assert measured_percpu([(100.0 + n, 3e6 + 4096.0 * n) for n in range(400)]) is None
-    assert measured_percpu([(100.0 + 600 * n, 3e6) for n in range(20)]) is None
+    assert measured_percpu([counted(100 + n, 3_000_000 + 4096 * n) for n in range(400)]) is None
+    assert measured_percpu([counted(100 + 600 * n, 3_000_000) for n in range(20)]) is None
     assert measured_percpu([]) is None
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.wall import Outlook
 from necroscope.diagnosis.zombies.zombie_report import Seen, zombie_report
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading
+from necroscope.signals.cgroup_counts import Count
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.cgroup_ledger import CgroupLedger
 from necroscope.sources.memory_cgroups import HierarchyCount, MemoryCgroups

@@ -9,6 +9,7 @@ import pytest
 from necroscope.errors import UsageError
 from necroscope.model.fix import Fix, FixState, Progress, StepState
 from necroscope.model.plan import Goal, Treatment
+from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify.change import (
     SETTLING_NS,
     after_window,
@@ -16,7 +17,7 @@ from necroscope.remedies.verify.change import (
     change_of,
     newest_applied,
 )
-from necroscope.remedies.verify.windows import Window, first_seconds, recorded_parts, recorded_seconds
+from necroscope.remedies.verify.windows import first_seconds, recorded_parts, recorded_seconds
 from necroscope.store.store import StoredSegment
 from tests.remedies.on_record import plan_of
 from tests.stored import listed_segment
@@ -42,7 +43,7 @@ def test_a_fix_lasts_until_the_next_and_begins_after_the_one_before() -> None:
     assert (change.since_ns, change.begun_ns) == (20 * SECOND_NS, 100 * SECOND_NS)
     assert (change.ended_ns, change.until_ns) == (110 * SECOND_NS, 300 * SECOND_NS)
     assert change.units == ("ecs.service",)
-    assert after_window(change) == Window(110 * SECOND_NS + SETTLING_NS, 300 * SECOND_NS)
+    assert after_window(change) == TimeRange(110 * SECOND_NS + SETTLING_NS, 300 * SECOND_NS)
     assert change_of(fixes[2], fixes, NOW_NS).until_ns == NOW_NS
 
 
@@ -104,7 +105,7 @@ def test_the_newest_applied_fix_of_a_host() -> None:
 
 def test_only_recorded_seconds_count() -> None:
     segments = [segment(0, 10), segment(10, 20), segment(15, 25), segment(100, 130)]
-    window = Window(5 * SECOND_NS, 120 * SECOND_NS)
+    window = TimeRange(5 * SECOND_NS, 120 * SECOND_NS)
     assert [(p.begin_ns // SECOND_NS, p.end_ns // SECOND_NS) for p in recorded_parts(segments, window)] == [
         (5, 25),
         (100, 120),

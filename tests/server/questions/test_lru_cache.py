@@ -6,11 +6,11 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope import _native
-from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of
 from necroscope.server.questions import lru_cache
 from necroscope.server.questions.lru_cache import LruCache, SegmentCounts, SegmentSeconds, telling_places
 from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.zombies import ask_zombies
+from necroscope.signals.cgroup_counts import Count, counts_of
 from necroscope.signals.core_states import cores_file
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.store.store import StoredSegment
@@ -122,7 +122,7 @@ def test_a_long_range_shows_the_same_spikes_and_the_same_forecast(
 ) -> None:
     for second in range(0, 300, 10):
         segment_from(tmp_path, second)
-    monkeypatch.setattr("necroscope.diagnosis.zombies.recorded_counts.MOST_POINTS", 30)  # one of each
+    monkeypatch.setattr("necroscope.signals.cgroup_counts.MOST_POINTS", 30)  # one of each
     span = seconds(0, 301)
     exact = ask_zombies(RecordedStore(tmp_path), span, 1000)
     monkeypatch.setattr("necroscope.server.questions.zombies.FEW", 29)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.zombies import ask_zombies, thinned_counts, zombies_answer
+from necroscope.signals.cgroup_counts import Count
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount, MemoryCgroups
 from necroscope.sources.reclaim import RECLAIM
 from tests.diagnosis.scenes import reclaim

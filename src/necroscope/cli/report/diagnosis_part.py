@@ -13,7 +13,7 @@ from necroscope.model.examination import NotChecked
 from necroscope.model.finding import Evidence
 from necroscope.model.value_text import value_text
 
-# How the reasons begin why something about a leak could not be told (diagnosis/facts/leak_facts.py).
+# How the reasons begin why something about a leak could not be told (diagnosis/leak_facts.py).
 ABOUT_LEAKS = ("zombies", "who leaks", "which services", "whether leaks")
 
 

@@ -8,10 +8,9 @@ from contextlib import suppress
 from necroscope.cli.report.blocks import Block, Paragraph, Section, Table
 from necroscope.cli.report.incident import Incident
 from necroscope.diagnosis.zombies.ledger_shares import UNKNOWN, LedgerShare, shares_by
-from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
 from necroscope.errors import StoreError
+from necroscope.signals.cgroup_counts import Count, growth_of, recorded_counts
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, owner_of
-from necroscope.statistics.theil_sen import trend_of
 from necroscope.store.clock import Anchor
 from necroscope.store.read_range import read_moments
 from necroscope.store.store import StoredSegment
@@ -25,7 +24,7 @@ def zombies_part(incident: Incident) -> Section:
     chosen = incident.chosen
     inside = [segment for segment in chosen.segments if segment.overlaps(chosen.time)]
     own = [segment for segment in inside if segment.boot_id == inside[-1].boot_id]
-    counts = recorded_counts(own, chosen.time.begin_ns, chosen.time.end_ns)
+    counts = recorded_counts(own, chosen.time)
     if not counts:
         none = "No counts of memory cgroups were recorded in this range."
         return Section("zombies", "Zombie memory cgroups", (Paragraph(none),))
@@ -55,7 +54,7 @@ def _growths(incident: Incident, counts: Sequence[Count], offset_ns: int) -> Ite
 
 
 def _growth(counts: Sequence[Count]) -> str:
-    trend = trend_of([(count.time_ns / 1e9, float(count.dying)) for count in counts]) if counts else None
+    trend = growth_of(counts)
     if trend is None:
         return "not known: too few counts"
     slope = trend.slope

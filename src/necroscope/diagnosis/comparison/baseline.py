@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, quiet_seconds
-from necroscope.diagnosis.comparison.saturated_spans import Span
 from necroscope.errors import NoSamplesError
-from necroscope.model.time_range import TimeRange
+from necroscope.model.time_range import TimeRange, merged
 from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.spare import spare
 from necroscope.profiles.tally import tally
@@ -42,7 +41,7 @@ def quiet_baseline(
     split: Split = "comm",
 ) -> Baseline:
     """The quiet seconds around a selection, on its cores. NoSamplesError: there are none."""
-    wide = replace(selection, begin_ns=selection.begin_ns - AROUND_NS, end_ns=selection.end_ns + AROUND_NS)
+    wide = selection.widened(AROUND_NS)
     parts, left = spare(
         lambda some: _quiet_parts(some, selection, thresholds, damaged), segments, wide, damaged
     )
@@ -55,7 +54,7 @@ def quiet_baseline(
 def named_baseline(
     segments: list[StoredSegment],
     selection: Selection,
-    span: Span,
+    span: tuple[int, int],
     damaged: list[Damage],
     split: Split,
 ) -> Baseline:
@@ -74,30 +73,26 @@ def _quiet_parts(
     if not near:
         return []
     first = near[0]
-    here = selection.range_in(first)
+    here = TimeRange(*selection.range_in(first))
     own = _of_its_boot(segments, first, here) if first.boot_id else near
-    around = TimeRange(selection.begin_ns, selection.end_ns).widened(AROUND_NS)
-    stored = events_between(segments, around, damaged)
+    stored = events_between(segments, selection.widened(AROUND_NS), damaged)
     events = [one.event for one in stored if one.segment.boot_id == first.boot_id]
     starts = _captured(own, quiet_seconds(own, [here], events, selection.cpus, thresholds))
-    offset_ns = selection.begin_ns - here[0]
+    offset_ns = selection.offset_in(first)
     whole = replace(selection, boot_id=first.boot_id, offset_ns=offset_ns)
     return [
-        replace(whole, begin_ns=begin_ns + offset_ns, end_ns=end_ns + offset_ns)
-        for begin_ns, end_ns in _stretches(starts)
+        replace(whole, begin_ns=one.begin_ns + offset_ns, end_ns=one.end_ns + offset_ns)
+        for one in merged(TimeRange(start, start + SECOND_NS) for start in starts)
     ]
 
 
-def _of_its_boot(segments: Sequence[StoredSegment], first: StoredSegment, here: Span) -> list[StoredSegment]:
+def _of_its_boot(
+    segments: Sequence[StoredSegment], first: StoredSegment, here: TimeRange
+) -> list[StoredSegment]:
     """The segments of a boot that are near enough, by its own clock; of days, these are few."""
-    begin_ns, end_ns = here[0] - AROUND_NS, here[1] + AROUND_NS
-    return [
-        s
-        for s in segments
-        if s.boot_id == first.boot_id
-        and s.begin_ns - s.offset_ns < end_ns
-        and s.end_ns - s.offset_ns >= begin_ns
-    ]
+    around = here.widened(AROUND_NS)
+    own = (s for s in segments if s.boot_id == first.boot_id)
+    return [s for s in own if around.overlaps(s.begin_ns - s.offset_ns, s.end_ns - s.offset_ns)]
 
 
 def _captured(segments: Sequence[StoredSegment], starts: Sequence[int]) -> list[int]:
@@ -106,15 +101,6 @@ def _captured(segments: Sequence[StoredSegment], starts: Sequence[int]) -> list[
         return []
     counted = tally(segments, starts, (0,))  # who ran is not asked: of one core that is counted quickly
     return [start for start, samples in zip(counted.starts_ns, counted.everywhere, strict=True) if samples]
-
-
-def _stretches(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Seconds that follow each other, as one."""
-    found: list[tuple[int, int]] = []
-    for start in starts:
-        begin_ns = found.pop()[0] if found and found[-1][1] == start else start
-        found.append((begin_ns, start + SECOND_NS))
-    return found
 
 
 def _quiet_text(parts: Sequence[Selection], selection: Selection) -> str:

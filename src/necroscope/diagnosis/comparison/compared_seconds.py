@@ -11,8 +11,8 @@ from functools import cache
 from importlib.resources import files
 
 from necroscope.diagnosis.comparison.quiet_seconds import quiet_seconds
-from necroscope.diagnosis.comparison.saturated_spans import Span
 from necroscope.errors import NoSamplesError
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.tally import Tally, tally
 from necroscope.profiles.window import Selection, touched
@@ -88,7 +88,7 @@ def compare(
     host = own[0].host, own[0].boot_id
     there = [e.event for e in events if (e.segment.host, e.segment.boot_id) == host]
     # By the segment that has it: the wall clock may have been set in between.
-    spans = [window.range_in(next(iter(touched(own, window)), own[0])) for window in windows]
+    spans = [TimeRange(*one.range_in(next(iter(touched(own, one)), own[0]))) for one in windows]
     compared = Compared()
     groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for number, window in enumerate(windows):
@@ -108,7 +108,7 @@ def compare(
 def _count(
     compared: Compared,
     segments: Sequence[StoredSegment],
-    spans: dict[int, Span],
+    spans: dict[int, TimeRange],
     quiet: Sequence[int],
     wanted: tuple[tuple[int, ...], float],
 ) -> None:
@@ -124,11 +124,10 @@ def _count(
     compared.add(counted, inside, max(1.0, elsewhere, *counted.here), share / count)
 
 
-def _seconds_of(span: Span) -> range:
+def _seconds_of(span: TimeRange) -> range:
     """The whole seconds of a window, from its beginning; at least one."""
-    begin_ns, end_ns = span
-    whole = max((end_ns - begin_ns) // SECOND_NS, 1)
-    return range(begin_ns, begin_ns + whole * SECOND_NS, SECOND_NS)
+    whole = max((span.end_ns - span.begin_ns) // SECOND_NS, 1)
+    return range(span.begin_ns, span.begin_ns + whole * SECOND_NS, SECOND_NS)
 
 
 def _apart(quiet: Sequence[int], seconds: Sequence[int]) -> list[int]:

@@ -10,12 +10,15 @@ cores were asked for. What has no samples on any core was not captured, and is n
 
 from __future__ import annotations
 
-from bisect import bisect, bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from necroscope.diagnosis.comparison.saturated_spans import Span, saturated_spans
 from necroscope.model.event import Event
+from necroscope.model.time_range import TimeRange, merged
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.signals.cpu_saturation import SaturationRule
+from necroscope.signals.saturated_seconds import kernel_seconds, runs_in
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.segment import SEAM_NS
 from necroscope.store.store import StoredSegment
@@ -28,80 +31,91 @@ HARMLESS = frozenset({"unit-restart", "cgroup-leak", "user-mark"})
 
 def quiet_seconds(
     segments: Sequence[StoredSegment],
-    windows: Sequence[Span],
+    windows: Sequence[TimeRange],
     events: Sequence[Event],
     cores: Sequence[int],
     thresholds: Thresholds,
 ) -> list[int]:
     """Where the quiet seconds around some windows begin, in order; all times on the recording's clock."""
     recorded = _recorded(segments)
-    saturated = [
-        span for reach in _reaches(windows) for span in saturated_spans(segments, reach, cores, thresholds)
-    ]
-    taken = _merged([*windows, *_disturbed(events, cores), *saturated])
-    chosen: list[Span] = []
+    near = merged(window.widened(FARTHEST * SECOND_NS) for window in windows)
+    saturated = [run for reach in near for run in _saturated(segments, reach, cores, thresholds)]
+    taken = merged([*windows, *_disturbed(events, cores), *saturated])
+    chosen: list[TimeRange] = []
     for start_ns in _nearest_first(windows):
-        second = start_ns, start_ns + SECOND_NS
+        second = TimeRange(start_ns, start_ns + SECOND_NS)
         if _is_within(second, recorded) and not _touches(second, taken) and not _touches(second, chosen):
-            chosen.insert(bisect(chosen, second), second)
+            insort(chosen, second, key=_begin)
             if len(chosen) == MOST:
                 break
-    return [begin_ns for begin_ns, _ in chosen]
+    return [second.begin_ns for second in chosen]
 
 
-def _nearest_first(windows: Sequence[Span]) -> Iterator[int]:
+def _nearest_first(windows: Sequence[TimeRange]) -> Iterator[int]:
     for distance in range(1, FARTHEST + 1):
-        for begin_ns, _ in windows:
-            yield begin_ns - distance * SECOND_NS
+        for window in windows:
+            yield window.begin_ns - distance * SECOND_NS
     for distance in range(FARTHEST):
-        for _, end_ns in windows:
-            yield end_ns + distance * SECOND_NS
+        for window in windows:
+            yield window.end_ns + distance * SECOND_NS
 
 
-def _reaches(windows: Sequence[Span]) -> list[Span]:
-    """All time that is near enough to a window."""
-    reach_ns = FARTHEST * SECOND_NS
-    return _merged((begin_ns - reach_ns, end_ns + reach_ns) for begin_ns, end_ns in windows)
-
-
-def _disturbed(events: Sequence[Event], cores: Sequence[int]) -> Iterator[Span]:
+def _disturbed(events: Sequence[Event], cores: Sequence[int]) -> Iterator[TimeRange]:
     for event in events:
         elsewhere = event.kind == "core-saturated" and cores and event.core not in cores
         if event.kind not in HARMLESS and not elsewhere:
             length_ns = int((event.seconds or 0) * SECOND_NS)
             # A saturated core is told from its first second on.
             before_ns = 0 if event.kind == "core-saturated" else BEFORE_NS
-            yield event.time_ns - before_ns, event.time_ns + length_ns + AFTER_NS
+            yield TimeRange(event.time_ns - before_ns, event.time_ns + length_ns + AFTER_NS)
 
 
-def _recorded(segments: Sequence[StoredSegment]) -> list[Span]:
+def _recorded(segments: Sequence[StoredSegment]) -> list[TimeRange]:
     """The stretches with samples; segments that follow each other are one."""
-    own = [
-        (segment.begin_ns - segment.offset_ns, segment.end_ns - segment.offset_ns)
+    own = (
+        TimeRange(segment.begin_ns - segment.offset_ns, segment.end_ns - segment.offset_ns)
         for segment in segments
         if segment.has_profile
-    ]
-    return _merged(own, SEAM_NS)
+    )
+    return merged(own, SEAM_NS)
 
 
-def _merged(spans: Iterable[Span], seam_ns: int = 0) -> list[Span]:
-    """Spans in order, of which none overlaps another: a long one may have begun before many short ones."""
-    merged: list[Span] = []
-    for begin_ns, end_ns in sorted(spans):
-        if merged and begin_ns - merged[-1][1] <= seam_ns:
-            merged[-1] = merged[-1][0], max(merged[-1][1], end_ns)
-        else:
-            merged.append((begin_ns, end_ns))
-    return merged
+def _touches(second: TimeRange, ranges: Sequence[TimeRange]) -> bool:
+    """Whether a second overlaps one of some ranges, which are in order and apart from each other."""
+    place = bisect_left(ranges, second.end_ns, key=_begin)  # the first that begins too late
+    return place > 0 and ranges[place - 1].end_ns > second.begin_ns
 
 
-def _touches(second: Span, spans: Sequence[Span]) -> bool:
-    """Whether a second overlaps one of some spans, which are in order and apart from each other."""
-    place = bisect_left(spans, (second[1],))  # the first that begins too late
-    return place > 0 and spans[place - 1][1] > second[0]
-
-
-def _is_within(second: Span, spans: Sequence[Span]) -> bool:
+def _is_within(second: TimeRange, ranges: Sequence[TimeRange]) -> bool:
     """Whether a second lies in one of them."""
-    place = bisect_left(spans, (second[0] + 1,))
-    return place > 0 and spans[place - 1][1] >= second[1]
+    place = bisect_left(ranges, second.begin_ns + 1, key=_begin)
+    return place > 0 and ranges[place - 1].end_ns >= second.end_ns
+
+
+def _begin(one: TimeRange) -> int:
+    return one.begin_ns
+
+
+def _saturated(
+    segments: Sequence[StoredSegment], reach: TimeRange, cores: Sequence[int], thresholds: Thresholds
+) -> Iterator[TimeRange]:
+    """Runs of some cores (none: of any) as long as `core-saturated` wants them, and those that are cut off.
+
+    The events `core-saturated` say the same, but late: of a run that goes on, the length is reported again
+    only when it has doubled. How long a run is that reaches the end of what is recorded, nobody knows yet.
+    The second before and after a run are added, in which it began and ended. Times on the recording's clock.
+    """
+    rule = SaturationRule.of(thresholds)
+    # Segments that cannot be read tell nothing here; their events still do.
+    seconds = kernel_seconds([*map(_on_its_clock, segments)], reach.begin_ns, reach.end_ns, rule)
+    for run in runs_in(seconds, replace(rule, seconds=0)):
+        if (not cores or run.cpu in cores) and (run.is_cut or rule.is_long(run)):
+            yield TimeRange(run.begin_ns, run.end_ns).widened(SECOND_NS)
+
+
+def _on_its_clock(segment: StoredSegment) -> StoredSegment:
+    """The segment with its own times in place of UTC: the wall clock may have been set between two."""
+    offset_ns = segment.offset_ns
+    return replace(
+        segment, begin_ns=segment.begin_ns - offset_ns, end_ns=segment.end_ns - offset_ns, offset_ns=0
+    )

@@ -7,11 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of, recorded_counts
 from necroscope.diagnosis.zombies.zombie_report import Seen
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.reading import Absence, Reading
-from necroscope.model.timestamp import SECOND_NS
+from necroscope.model.time_range import TimeRange
+from necroscope.signals.cgroup_counts import Count, counts_of, rate_ns, recorded_counts
+from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.sources.reclaim import RECLAIM
@@ -19,7 +20,6 @@ from necroscope.store.read_range import read_moments
 from necroscope.store.segment import Moment
 from necroscope.store.store import StoredSegment
 
-RECENT_NS = 600 * SECOND_NS
 NOT_RECORDED: Reading[CgroupLedger] = Reading(
     absence=Absence.SWITCHED_OFF, detail="no ledger was recorded there"
 )
@@ -33,29 +33,29 @@ class LedgerSeen:
     reading: Reading[CgroupLedger]
 
 
-def last_boot_in(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> list[StoredSegment]:
+def last_boot_in(segments: Sequence[StoredSegment], wanted: TimeRange) -> list[StoredSegment]:
     """The segments of a range (UTC) that are of its last boot: counts begin anew with each."""
-    inside = [s for s in segments if s.begin_ns < end_ns and s.end_ns >= begin_ns]
+    inside = [s for s in segments if s.overlaps(wanted)]
     return [s for s in inside if s.boot_id == inside[-1].boot_id]
 
 
 def recorded_seen(
     stored: Sequence[StoredSegment],
-    begin_ns: int,
-    end_ns: int,
+    wanted: TimeRange,
+    thresholds: Thresholds,
     read: Callable[[StoredSegment], list[Count]] = counts_of,
 ) -> Seen:
     """What segments of one boot have of a range (UTC); no leaks by name, and no samples.
 
     NothingRecordedError where there are no counts.
     """
-    long = recorded_counts(stored, begin_ns, end_ns, read)
+    long = recorded_counts(stored, wanted, read)
     segment = stored[-1]
     moments = [
         moment
         for one in stored[-2:]
         for moment in read_moments(one, (MEMORY_CGROUPS, CGROUP_LEDGER, RECLAIM))
-        if moment.time_ns < end_ns - segment.offset_ns
+        if moment.time_ns < wanted.end_ns - segment.offset_ns
     ]
     counts = _last(moments, MEMORY_CGROUPS.id)
     if not long or not counts or not counts[1].value:
@@ -67,7 +67,7 @@ def recorded_seen(
         time_ns=counts[0] + segment.offset_ns,
         counts=counts[1].value,
         long_series=long,
-        recent_series=recorded_counts(stored, end_ns - RECENT_NS, end_ns),
+        recent_series=recorded_counts(stored, TimeRange(wanted.end_ns - rate_ns(thresholds), wanted.end_ns)),
         ledger=found.reading,
         ledger_time_ns=found.time_ns,
         leaks=None,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from necroscope.diagnosis.zombies.walks import Walk, is_work, walk_of
 from necroscope.errors import StoreError
+from necroscope.model.time_range import TimeRange
 from necroscope.profiles.sampling_rate import sampling_rate
 from necroscope.profiles.tally import CLOCKS
 from necroscope.profiles.window import Selection, Window, flame, window
@@ -32,15 +33,15 @@ class WalkTime:
     samples: int
 
 
-def walk_time(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> WalkTime | str:
+def walk_time(segments: Sequence[StoredSegment], wanted: TimeRange) -> WalkTime | str:
     """What walks took in the last sealed segments of a range (UTC), or why that is not known."""
     sealed = [
         segment
         for segment in segments
         if not segment.is_open
         and segment.has_profile
-        and segment.begin_ns < end_ns
-        and segment.end_ns > begin_ns
+        and segment.begin_ns < wanted.end_ns
+        and segment.end_ns > wanted.begin_ns
     ]
     if not sealed:
         return "no samples are recorded; necroscope record takes them where perf is"
@@ -54,7 +55,9 @@ def walk_time(segments: Sequence[StoredSegment], begin_ns: int, end_ns: int) -> 
             continue
         if time.monotonic() > deadline:
             break
-        selection = Selection(max(begin_ns, segment.begin_ns), min(end_ns, segment.end_ns), events=CLOCKS)
+        selection = Selection(
+            max(wanted.begin_ns, segment.begin_ns), min(wanted.end_ns, segment.end_ns), events=CLOCKS
+        )
         try:
             found = window([segment], selection, "whole")
         except StoreError:  # damaged, or removed meanwhile: the others tell as well

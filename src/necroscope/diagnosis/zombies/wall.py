@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory
+from necroscope.model.amounts import time_text
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.memory_cgroups import HierarchyCount
 from necroscope.sources.statistics_reads import StatisticsRead
-from necroscope.statistics.theil_sen import Trend
+from necroscope.statistics.theil_sen import FEWEST_POINTS, Trend
 
+MINUTE = 60.0
 FEWEST_SECONDS = 600  # of a trend that is carried on into the future
 FEWEST_TRACKED = 500  # with fewer, a walk over all of them is lost in the noise of a read
 WALK_RATIO, WALK_SECONDS = 3.0, 50e-6  # a read that walks takes so much longer than one that cannot
@@ -70,20 +72,24 @@ def find_costs(
 ) -> tuple[Cost, ...]:
     """What zombies cost now, and at how many each cost reaches its limit."""
     return (
-        memory_cost(count, memory, memory_total_bytes, thresholds["wall.memory_ratio"]),
-        *(read_cost(count, read, thresholds["wall.read_seconds"]) for read in reads if read.cgroup == "/"),
+        memory_cost(count.in_use, memory, memory_total_bytes, thresholds["wall.memory_ratio"]),
+        *(
+            read_cost(count.tracked, read, thresholds["wall.read_seconds"])
+            for read in reads
+            if read.cgroup == "/"
+        ),
     )
 
 
-def find_wall(count: HierarchyCount, trend: Trend | None, costs: tuple[Cost, ...]) -> Wall:
+def find_wall(tracked: float, trend: Trend | None, costs: tuple[Cost, ...]) -> Wall:
     """Where the wall is and when it will be reached."""
     first = min((cost for cost in costs if cost.level is not None), key=lambda c: c.level or 0, default=None)
     if first is None or first.level is None:
-        return Wall(Outlook.NO_LEVEL, costs, None, count.tracked)
-    if count.tracked >= first.level:
-        return Wall(Outlook.BEYOND, costs, first, count.tracked)
+        return Wall(Outlook.NO_LEVEL, costs, None, tracked)
+    if tracked >= first.level:
+        return Wall(Outlook.BEYOND, costs, first, tracked)
     if trend is None or trend.seconds < FEWEST_SECONDS:
-        return Wall(Outlook.TOO_SHORT, costs, first, count.tracked)
+        return Wall(Outlook.TOO_SHORT, costs, first, tracked)
     slope, room = trend.slope, max(first.level - trend.level, 0)
     if not slope.is_trend:
         return Wall(Outlook.NO_TREND, costs, first, trend.level)
@@ -94,20 +100,18 @@ def find_wall(count: HierarchyCount, trend: Trend | None, costs: tuple[Cost, ...
     )
 
 
-def memory_cost(
-    count: HierarchyCount, memory: ZombieMemory | None, total_bytes: int | None, limit: float
-) -> Cost:
+def memory_cost(in_use: int, memory: ZombieMemory | None, total_bytes: int | None, limit: float) -> Cost:
     """Zombies' share of the machine's memory."""
     if memory is None or not total_bytes:
         unknown = "what a zombie takes on this kernel" if total_bytes else "the machine's memory"
         why = f"{unknown} is not known"
         return Cost("wall.memory_ratio", None, limit, "ratio", None, why)
-    level = count.in_use + int(limit * total_bytes / memory.bytes_each)
+    level = in_use + int(limit * total_bytes / memory.bytes_each)
     why = f"{memory.bytes_each / 1024:.0f} KiB each, {memory.how}"
     return Cost("wall.memory_ratio", memory.total_bytes / total_bytes, limit, "ratio", level, why)
 
 
-def read_cost(count: HierarchyCount, read: StatisticsRead, limit: float) -> Cost:
+def read_cost(tracked: int, read: StatisticsRead, limit: float) -> Cost:
     """One read of a statistics file of the root."""
 
     def cost(level: int | None, why: str) -> Cost:
@@ -117,11 +121,46 @@ def read_cost(count: HierarchyCount, read: StatisticsRead, limit: float) -> Cost
         return cost(None, "cannot be compared: there is no cgroup without children")
     walk_seconds = read.seconds - read.leaf_seconds
     if read.seconds > WALK_RATIO * read.leaf_seconds and walk_seconds > WALK_SECONDS:
-        each = walk_seconds / count.tracked
+        each = walk_seconds / tracked
         return cost(
-            count.tracked + int((limit - read.seconds) / each),
+            tracked + int((limit - read.seconds) / each),
             f"takes {each * 1e6:.2g} us for each tracked cgroup",
         )
-    if count.tracked < FEWEST_TRACKED:
-        return cost(None, f"may get slower with zombies: {count.tracked} cgroups are too few to tell")
+    if tracked < FEWEST_TRACKED:
+        return cost(None, f"may get slower with zombies: {tracked} cgroups are too few to tell")
     return cost(None, "does not get slower with zombies on this kernel")
+
+
+def reached_text(wall: Wall) -> str:
+    """When the wall is reached, or why that cannot be said."""
+    match wall.outlook:
+        case Outlook.AHEAD:
+            early, late = time_text(wall.earliest_seconds or 0), time_text(wall.latest_seconds or 0)
+            return f"in {time_text(wall.seconds or 0)} ({early} to {late}) if it goes on like this"
+        case Outlook.BEYOND:
+            return "already"
+        case Outlook.NO_TREND:
+            return "no trend: the interval of the slope contains zero"
+        case Outlook.FALLING:
+            return "not in sight: the number is falling"
+        case Outlook.TOO_SHORT:
+            wanted = time_text(FEWEST_SECONDS)
+            return f"not known: it needs {wanted} of recording or more (necroscope record)"
+        case Outlook.NO_LEVEL:
+            return "not known: no cost has a level here"
+
+
+def rate_text(trend: Trend | None) -> str:
+    """How fast a count grows, with its interval."""
+    if trend is None:
+        return f"not known with fewer than {FEWEST_POINTS} readings"
+    slope = trend.slope
+    if not slope.is_trend:
+        return "no trend"
+    value, low, high = (x * MINUTE for x in (slope.value, slope.low, slope.high))
+    return f"{_signed(value)} a minute ({_signed(low)} to {_signed(high)})"
+
+
+def _signed(value: float) -> str:
+    """Three digits, and never as a power of ten."""
+    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"

@@ -19,6 +19,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from necroscope.signals.cgroup_counts import Count
 from necroscope.statistics.theil_sen import Point, Slope, theil_sen, thinned
 
 LEAST_RANGE = 500  # cgroups
@@ -48,11 +49,11 @@ class ZombieMemory:
 
 
 def zombie_memory(
-    zombies: int, pairs: Sequence[Point], kernel: str, cores_possible: int
+    zombies: int, counts: Sequence[Count], kernel: str, cores_possible: int
 ) -> ZombieMemory | None:
-    """What so many take, by recorded (tracked, Percpu bytes) in the order of time; None: not known."""
+    """What so many take, by recorded counts in the order of time; None: not known."""
     slab_bytes = float(_rules()["slab_bytes"])
-    measured = measured_percpu(pairs)
+    measured = measured_percpu(counts)
     if measured:
         interval = (measured.low, measured.high)
         source = "Percpu of /proc/meminfo against tracked cgroups; slab estimated"
@@ -64,15 +65,15 @@ def zombie_memory(
     return ZombieMemory("estimated", each * cores_possible, slab_bytes, zombies, None, source)
 
 
-def measured_percpu(pairs: Sequence[Point]) -> Slope | None:
+def measured_percpu(counts: Sequence[Count]) -> Slope | None:
     """Per-CPU bytes of a cgroup; None where the recording does not show it."""
     growing: list[Point] = []
-    for tracked, percpu_bytes in pairs:
-        if not growing or percpu_bytes > growing[-1][1]:
-            growing.append((tracked, percpu_bytes))
+    for count in counts:
+        if count.percpu_bytes and (not growing or count.percpu_bytes > growing[-1][1]):
+            growing.append((count.tracked, count.percpu_bytes))
     growing = growing[1:]  # at the first one there may have been free pages already
-    counts = [tracked for tracked, _ in growing]
-    if len(growing) < FEWEST_STEPS or max(counts) - min(counts) < LEAST_RANGE:
+    tracked = [x for x, _ in growing]
+    if len(growing) < FEWEST_STEPS or max(tracked) - min(tracked) < LEAST_RANGE:
         return None
     slope = theil_sen(thinned(growing))
     return slope if slope and slope.value > 0 else None

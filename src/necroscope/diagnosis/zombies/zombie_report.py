@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.walk_time import WalkTime
 from necroscope.diagnosis.zombies.wall import Outlook, Wall, find_costs, find_wall
 from necroscope.diagnosis.zombies.zombie_memory import ZombieMemory, zombie_memory
 from necroscope.model.examination import NotChecked
 from necroscope.model.labels import Labels
 from necroscope.model.reading import Absence, Reading
+from necroscope.signals.cgroup_counts import Count, growth_of
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, Leak, older_zombies
 from necroscope.sources.memory_cgroups import MemoryCgroups
@@ -73,12 +73,11 @@ def zombie_report(seen: Seen, thresholds: Thresholds) -> ZombieReport:
     """Judge what was seen."""
     count = seen.counts.memory
     ledger = seen.ledger.value
-    rate = trend_of([(c.time_ns / 1e9, float(c.dying)) for c in seen.recent_series])
+    rate = growth_of(seen.recent_series)
     trend = trend_of([(c.time_ns / 1e9, float(c.tracked)) for c in seen.long_series])
-    pairs = [(float(c.tracked), float(c.percpu_bytes)) for c in seen.long_series if c.percpu_bytes]
-    memory = zombie_memory(count.dying, pairs, seen.labels.kernel, seen.labels.cores_possible)
+    memory = zombie_memory(count.dying, seen.long_series, seen.labels.kernel, seen.labels.cores_possible)
     costs = find_costs(count, memory, seen.memory_total_bytes, seen.reads.value or (), thresholds)
-    wall = find_wall(count, trend, costs)
+    wall = find_wall(count.tracked, trend, costs)
     per_minute = rate.slope.value * MINUTE if rate and rate.slope.is_trend else 0.0
     is_leaking = per_minute >= thresholds["wall.leak_per_minute"]
     many = count.dying >= thresholds["zombie-memory-cgroups.warning"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from necroscope.diagnosis.culprits_around import culprits_around
+from necroscope.diagnosis.culprit import culprits_around
 from necroscope.errors import NecroscopeError, NoSamplesError
 from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.segments_brought import bring_files, brought_store

@@ -16,7 +16,6 @@ from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.fleet.forecast import Forecast, Next
 from necroscope.model.timestamp import SECOND_US
 from necroscope.signals.thresholds import load_thresholds
-from necroscope.sources.memory_cgroups import HierarchyCount
 from necroscope.statistics.theil_sen import Trend
 from necroscope.statistics.theil_sen_many import Series, trends_of
 
@@ -105,7 +104,7 @@ def _wall(seen: LastSeen, trend: Trend | None, number: int) -> Wall:
     """As `necroscope zombies` finds it on the host, with the level that the host told."""
     level, tracked = seen.wall_level[number], seen.tracked[number] or 0
     costs = () if level is None else (Cost("wall", None, 0.0, "", level, "told by the host"),)
-    return find_wall(HierarchyCount("memory", 2, tracked, 0, 0, ""), trend, costs)
+    return find_wall(tracked, trend, costs)
 
 
 def _from_now(seconds: float | None, late: float) -> float | None:

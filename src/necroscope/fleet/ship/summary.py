@@ -7,16 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from necroscope import _native
-from necroscope.diagnosis.zombies.recorded_counts import COLUMNS, Count
 from necroscope.diagnosis.zombies.wall import memory_cost
 from necroscope.diagnosis.zombies.zombie_memory import zombie_memory
 from necroscope.fleet.ship.parts import ToldEvent
 from necroscope.model.fleet.segment_summary import SegmentSummary
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.signals.cgroup_counts import Count, stored_counts
 from necroscope.signals.cpu_saturation import SaturationRule
 from necroscope.signals.saturated_seconds import IN_KERNEL, kernel_seconds
 from necroscope.signals.thresholds import Thresholds
-from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, HierarchyCount
 from necroscope.sources.reclaim import RECLAIM
 from necroscope.store.counters import READINGS
 from necroscope.store.seal import COUNTERS
@@ -31,7 +30,7 @@ def summarise(
 ) -> tuple[SegmentSummary, list[ToldEvent]]:
     """The row of a sealed segment and its events. StoreError or CannotLookError where it is damaged."""
     labels = segment.description.host
-    counts = _counts(segment)
+    counts = stored_counts(segment)
     events = [ToldEvent(one.id, one.utc_ns // 1000, one.event) for one in read_events(segment)]
     summary = SegmentSummary(
         host=host,
@@ -74,20 +73,13 @@ def _saturated_core_us(segment: StoredSegment, rule: SaturationRule) -> int | No
     return sum(row.count(IN_KERNEL) for row in states.states.values()) * SECOND_NS // 1000
 
 
-def _counts(segment: StoredSegment) -> list[Count]:
-    columns = _table(segment, f"{MEMORY_CGROUPS.id}.parquet", COLUMNS)
-    return list(map(Count, *(columns[name] for name in COLUMNS))) if columns else []
-
-
 def _wall_level(segment: StoredSegment, counts: list[Count], ratio: float) -> int | None:
     """At so many tracked cgroups zombies take too much memory here; what reads cost is not recorded."""
     labels, last = segment.description.host, counts[-1]
     memory = _table(segment, f"{RECLAIM.id}.parquet", ["total_bytes"])
     total_bytes = next(reversed(memory["total_bytes"]), None) if memory else None
-    pairs = [(float(one.tracked), float(one.percpu_bytes)) for one in counts if one.percpu_bytes]
-    each = zombie_memory(last.dying, pairs, labels.kernel, labels.cores_possible)
-    count = HierarchyCount("memory", 2, last.tracked, last.in_use, last.dying, "")
-    return memory_cost(count, each, total_bytes, ratio).level
+    each = zombie_memory(last.dying, counts, labels.kernel, labels.cores_possible)
+    return memory_cost(last.in_use, each, total_bytes, ratio).level
 
 
 def _table(segment: StoredSegment, name: str, columns: list[str]) -> dict[str, list[Any]]:

@@ -10,8 +10,8 @@ from necroscope.model.amounts import time_text
 from necroscope.model.fix import Fix, FixState, StepState
 from necroscope.model.plan import Goal
 from necroscope.model.remedy_ids import OF_A_UNIT
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
-from necroscope.remedies.verify.windows import Window
 
 SETTLING_NS = 2 * SECOND_NS  # what was stopped is still being removed and freed meanwhile
 TAKEN_BACK = (StepState.UNDOING, StepState.UNDONE)
@@ -31,10 +31,10 @@ class Change:
     ended_by: str = ""  # why no more time after it will count; empty where it still holds
 
 
-def after_window(change: Change) -> Window:
+def after_window(change: Change) -> TimeRange:
     """All the time that belongs to the change."""
     begin_ns = change.ended_ns + SETTLING_NS
-    return Window(begin_ns, max(change.until_ns, begin_ns))
+    return TimeRange(begin_ns, max(change.until_ns, begin_ns))
 
 
 def change_of(fix: Fix, all_fixes: Sequence[Fix], now_ns: int) -> Change:

@@ -2,65 +2,63 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from necroscope.errors import NecroscopeError
 from necroscope.model.reading import Reading
+from necroscope.model.time_range import TimeRange
 from necroscope.remedies.verify.spans import Span, Spans
-from necroscope.remedies.verify.windows import Window, touched
-from necroscope.signals.softirq_delay import delays_between
-from necroscope.signals.unit_restarts import restarts_between
+from necroscope.signals.cgroup_counts import Count, count_of, purges_in
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
-from necroscope.sources.reclaim import Reclaim
-from necroscope.sources.softirq_threads import SoftirqThreads
 from necroscope.sources.source import Source
-from necroscope.sources.throttling import Throttling
-from necroscope.sources.units import UNITS, Unit, Units
-from necroscope.statistics.theil_sen import is_drop, thinned
+from necroscope.sources.units import UNITS, Units
 from necroscope.store.read_range import read_moments
-from necroscope.store.segment import Moment
+from necroscope.store.segment import Moment, Step, Timed
 from necroscope.store.store import Damage, StoredSegment
 
 T = TypeVar("T")
 
 LATE_SECONDS = 4.0  # a reading may come so much after its pace on a busy machine; later than that is a gap
-PURGE_POINTS = 60
 ONCE = "it was read only once there"
 NOT_STARTED = frozenset({"failed", "inactive", "maintenance"})
 WAITS = "auto-restart"  # RestartSec= between two starts; newer ones add -queued
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
-    """One value of a source."""
+class Read(Timed[T]):
+    """One value of a source, in UTC."""
 
-    utc_ns: int
     boot_id: str
-    value: T
 
 
 def read_values(
-    segments: Sequence[StoredSegment], window: Window, source: Source[T], damaged: list[Damage]
+    segments: Sequence[StoredSegment], window: TimeRange, source: Source[T], damaged: list[Damage]
 ) -> tuple[list[list[Read[T]]], str]:
     """The values of a source in a window, segment by segment; and where there are none, why."""
     found: list[list[Read[T]]] = []
     why = "nothing was recorded there"
-    for segment in touched(segments, window):
+    for segment in (segment for segment in segments if segment.overlaps(window)):
         readings: list[tuple[int, Reading[Any]]] = [
             (moment.time_ns + segment.offset_ns, moment.readings[source.id])
             for moment in _moments_of(segment, source, damaged)
-            if source.id in moment.readings and window.holds(moment.time_ns + segment.offset_ns)
+            if source.id in moment.readings and _is_read_for(window, moment.time_ns + segment.offset_ns)
         ]
         why = next((reading.reason for _, reading in readings if reading.value is None), why)
         values = [
-            Read(at, segment.boot_id, reading.value) for at, reading in readings if reading.value is not None
+            Read(at, reading.value, segment.boot_id) for at, reading in readings if reading.value is not None
         ]
         if values:
             found.append(values)
     return found, "" if found else why
+
+
+def _is_read_for(window: TimeRange, utc_ns: int) -> bool:
+    """Whether a reading tells of a window: the one at its end says what came before that."""
+    return window.contains(utc_ns) or utc_ns == window.end_ns
 
 
 def _moments_of(segment: StoredSegment, source: Source[Any], damaged: list[Damage]) -> list[Moment]:
@@ -73,105 +71,58 @@ def _moments_of(segment: StoredSegment, source: Source[Any], damaged: list[Damag
 
 def counter_spans(
     segments: Sequence[StoredSegment],
-    window: Window,
+    window: TimeRange,
     source: Source[T],
-    added: Callable[[T, T], float],
+    added: Callable[[Step[T]], float],
     damaged: list[Damage],
 ) -> Spans:
     """What was added in every stretch between two readings."""
     series, why = read_values(segments, window, source, damaged)
-    steps = _steps(series, source.pace_seconds)
-    return _spans(steps, lambda before, after: added(before.value, after.value), why)
+    return _spans(_steps(series, source.pace_seconds), added, why)
 
 
 def running_spans(
-    segments: Sequence[StoredSegment], window: Window, unit: str, damaged: list[Damage]
+    segments: Sequence[StoredSegment], window: TimeRange, unit: str, damaged: list[Damage]
 ) -> Spans:
     """Seconds in which a unit ran, as its state was at the end of every stretch."""
     series, why = read_values(segments, window, UNITS, damaged)
     steps = _steps(series, UNITS.pace_seconds)
-    return _spans(steps, lambda before, after: _seconds(before, after) * is_running(unit, after.value), why)
+    return _spans(steps, lambda step: step.seconds * is_running(unit, step.after.value), why)
 
 
-def growth_spans(segments: Sequence[StoredSegment], window: Window, damaged: list[Damage]) -> Spans:
+def growth_spans(segments: Sequence[StoredSegment], window: TimeRange, damaged: list[Damage]) -> Spans:
     """Zombies added, and those freed one by one. The seconds of a purge are left out like a gap."""
     series, why = read_values(segments, window, MEMORY_CGROUPS, damaged)
-    purges = [
-        purge
-        for boot_id in {values[0].boot_id for values in series}
-        for purge in _purges([read for values in series for read in values if read.boot_id == boot_id])
-    ]
+    purges = [purge for counts in counts_by_boot(series).values() for purge in purges_in(counts)]
     steps = (
-        (before, after)
-        for before, after in _steps(series, MEMORY_CGROUPS.pace_seconds)
-        if not any(before.utc_ns < purge.end_ns and after.utc_ns > purge.begin_ns for purge in purges)
+        step
+        for step in _steps(series, MEMORY_CGROUPS.pace_seconds)
+        if not any(
+            step.before.time_ns < purge.end_ns and step.after.time_ns > purge.begin_ns for purge in purges
+        )
     )
-    return _spans(steps, lambda before, after: after.value.memory.dying - before.value.memory.dying, why)
+    return _spans(steps, lambda step: step.after.value.memory.dying - step.before.value.memory.dying, why)
 
 
-def _spans(
-    steps: Iterable[tuple[Read[T], Read[T]]], amount: Callable[[Read[T], Read[T]], float], why: str
-) -> Spans:
-    spans = tuple(
-        Span(before.utc_ns, _seconds(before, after), amount(before, after)) for before, after in steps
-    )
+def counts_by_boot(series: Sequence[Sequence[Read[MemoryCgroups]]]) -> dict[str, list[Count]]:
+    """The counts of every boot, in UTC."""
+    counts: dict[str, list[Count]] = defaultdict(list)
+    for read in (read for values in series for read in values):
+        counts[read.boot_id].append(count_of(read.time_ns, read.value))
+    return counts
+
+
+def _spans(steps: Iterable[Step[T]], amount: Callable[[Step[T]], float], why: str) -> Spans:
+    spans = tuple(Span(step.before.time_ns, step.seconds, amount(step)) for step in steps)
     return Spans(spans, why or ("" if spans else ONCE))
 
 
-def _seconds(before: Read[T], after: Read[T]) -> float:
-    return (after.utc_ns - before.utc_ns) / 1e9
-
-
-def _purges(reads: Sequence[Read[MemoryCgroups]]) -> list[Window]:
-    """When the number fell at once. Looked for in few of the readings: a purge takes seconds."""
-    points = thinned([(float(read.utc_ns), float(read.value.memory.dying)) for read in reads], PURGE_POINTS)
-    return [
-        Window(int(begin), int(end))
-        for (begin, before), (end, after) in pairwise(points)
-        if is_drop(before, after)
-    ]
-
-
-def _steps(series: Sequence[Sequence[Read[T]]], pace_seconds: float) -> Iterator[tuple[Read[T], Read[T]]]:
-    longest_ns = (pace_seconds + LATE_SECONDS) * 1e9
+def _steps(series: Sequence[Sequence[Read[T]]], pace_seconds: float) -> Iterator[Step[T]]:
     for values in series:
         for before, after in pairwise(values):
-            if 0 < after.utc_ns - before.utc_ns <= longest_ns:
-                yield before, after
-
-
-def delay_added(core: int | None) -> Callable[[SoftirqThreads, SoftirqThreads], float]:
-    """Seconds that softirq threads waited, all or those of a core."""
-
-    def added(before: SoftirqThreads, after: SoftirqThreads) -> float:
-        delays = delays_between(before, after)
-        return sum(delay_ns for thread, delay_ns in delays if core in (None, thread.core)) / 1e9
-
-    return added
-
-
-def throttled_added(path: str) -> Callable[[Throttling, Throttling], float]:
-    """Seconds that cgroups were stopped, all or one."""
-
-    def added(before: Throttling, after: Throttling) -> float:
-        earlier = {cgroup.path: cgroup.throttled_seconds for cgroup in before}
-        return sum(
-            max(cgroup.throttled_seconds - earlier.get(cgroup.path, 0.0), 0.0)
-            for cgroup in after
-            if path in ("", cgroup.path)
-        )
-
-    return added
-
-
-def pages_added(before: Reclaim, after: Reclaim) -> float:
-    """Pages that waiting tasks scanned."""
-    return max(after.scanned_directly - before.scanned_directly, 0)
-
-
-def restarts_added(name: str) -> Callable[[Units, Units], float]:
-    """Restarts of a unit; one that is not listed is inactive, and has none."""
-    return lambda before, after: restarts_between(before, after).get(name, 0)
+            step: Step[T] = Step(before, after)
+            if 0 < step.seconds <= pace_seconds + LATE_SECONDS:
+                yield step
 
 
 def is_running(name: str, units: Units) -> bool:
@@ -179,11 +130,7 @@ def is_running(name: str, units: Units) -> bool:
 
     One that has failed and waits for its next start is "activating" to systemd, and does not run.
     """
-    unit = _unit(name, units)
+    unit = next((unit for unit in units if unit.name == name), None)
     if unit is None or unit.active_state in NOT_STARTED:
         return False
     return not unit.sub_state.startswith(WAITS)
-
-
-def _unit(name: str, units: Units) -> Unit | None:
-    return next((unit for unit in units if unit.name == name), None)

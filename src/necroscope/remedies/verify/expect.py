@@ -10,14 +10,14 @@ from pathlib import Path
 from necroscope.errors import NecroscopeError
 from necroscope.model.amounts import amount_text, time_text
 from necroscope.model.plan import Goal, Plan
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
+from necroscope.remedies.verify.judge import expected
 from necroscope.remedies.verify.needed import time_to_show_an_end
 from necroscope.remedies.verify.observe import Level, Recording, observe, observe_level
 from necroscope.remedies.verify.quantities import QUANTITIES, UNIT_RESTARTS, Kind, Quantity
 from necroscope.remedies.verify.spans import Spans
 from necroscope.remedies.verify.verify_change import RARE_SECONDS
-from necroscope.remedies.verify.weighing import expected
-from necroscope.remedies.verify.windows import Window
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
 from necroscope.sources.units import UNITS
@@ -70,7 +70,7 @@ def _expectation(
     quantity: Quantity, subject: str, recording: Recording, now_ns: int, usual_seconds: float
 ) -> str:
     seconds = RARE_SECONDS if quantity.is_rare else usual_seconds
-    window = Window(now_ns - int(seconds * SECOND_NS), now_ns)
+    window = TimeRange(now_ns - int(seconds * SECOND_NS), now_ns)
     if quantity.kind is Kind.LEVEL:
         level = observe_level(recording, window)
         return f"{level.value:,.0f} now" if isinstance(level, Level) else NOT_RECORDED

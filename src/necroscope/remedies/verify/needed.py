@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from necroscope.model.verdict import Verdict
-from necroscope.remedies.verify.judge import CLEAR, judge
+from necroscope.remedies.verify.judge import CLEAR, expected, judge
 from necroscope.remedies.verify.quantities import Kind, Quantity
 from necroscope.remedies.verify.spans import BLOCKS, SPANS_A_BLOCK, Spans
 from necroscope.remedies.verify.stretches import is_usual_before
-from necroscope.remedies.verify.weighing import expected
 from necroscope.statistics.gamma_poisson import Counted, rate_interval
 
 LONGEST_SECONDS = 366 * 86400.0

@@ -90,7 +90,7 @@ NIC_RESETS = Quantity(
     floor=0,
     floor_why="each ends connections",
     is_rare=True,
-    counted="lines of one device within a minute are one",
+    counted="lines of one device that follow closely are one",
 )
 THROTTLING = Quantity(
     id="throttling",

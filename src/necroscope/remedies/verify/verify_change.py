@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from necroscope.model.plan import Goal
+from necroscope.model.time_range import TimeRange
 from necroscope.model.verdict import Comparison, Measure, Verification
 from necroscope.remedies.verify.change import Change, after_window
 from necroscope.remedies.verify.compare_levels import Growth, compare_running, compare_zombies
 from necroscope.remedies.verify.compare_rates import Outcome, compare_rates
+from necroscope.remedies.verify.judge import expected
 from necroscope.remedies.verify.observe import Level, Recording, observe, observe_level
 from necroscope.remedies.verify.overall import overall
 from necroscope.remedies.verify.quantities import (
@@ -21,9 +23,7 @@ from necroscope.remedies.verify.quantities import (
     Quantity,
 )
 from necroscope.remedies.verify.spans import Spans
-from necroscope.remedies.verify.weighing import expected
 from necroscope.remedies.verify.windows import (
-    Window,
     boots_in,
     first_seconds,
     recorded_seconds,
@@ -83,16 +83,18 @@ def _wanted(change: Change) -> list[tuple[Goal, bool]]:
     return [(goal, True) for goal in goals] + [(goal, False) for goal in others]
 
 
-def _windows(recording: Recording, change: Change, asked: Asked, *, is_rare: bool) -> tuple[Window, Window]:
+def _windows(
+    recording: Recording, change: Change, asked: Asked, *, is_rare: bool
+) -> tuple[TimeRange, TimeRange]:
     after = after_window(change)
     begin_ns = change.begun_ns - int(asked.seconds_before(is_rare=is_rare) * 1e9)
     # Of what is rare, the little time since another fix would leave nothing to compare with.
-    before = Window(begin_ns if is_rare else max(begin_ns, change.since_ns), change.begun_ns)
+    before = TimeRange(begin_ns if is_rare else max(begin_ns, change.since_ns), change.begun_ns)
     return before, after if is_rare else first_seconds(recording.segments, after, asked.window_seconds)
 
 
 def _rates(
-    recording: Recording, quantity: Quantity, subject: str, windows: tuple[Window, Window]
+    recording: Recording, quantity: Quantity, subject: str, windows: tuple[TimeRange, TimeRange]
 ) -> _Compared:
     before, after = (observe(quantity, subject, recording, window) for window in windows)
     is_state = quantity.kind is Kind.STATE
@@ -109,7 +111,7 @@ def _measure(quantity: Quantity, spans: Spans) -> Measure | None:
     return Measure(spans.per_second * quantity.per_seconds, spans.seconds, events)
 
 
-def _levels(recording: Recording, windows: tuple[Window, Window], growth: _Compared) -> _Compared:
+def _levels(recording: Recording, windows: tuple[TimeRange, TimeRange], growth: _Compared) -> _Compared:
     before, after = (observe_level(recording, window) for window in windows)
     was, now = (
         measure.value / ZOMBIE_GROWTH.per_seconds if measure else 0.0
@@ -143,9 +145,8 @@ def _comparison(goal: Goal, is_goal: bool, seen: _Compared) -> Comparison:
 
 def _within(change: Change, comparison: Comparison) -> Comparison:
     """Without a promise of time that cannot count any more."""
-    window = after_window(change)
-    needed, seconds = comparison.needed_seconds, (window.end_ns - window.begin_ns) / 1e9
-    if not change.ended_by or needed is None or needed <= seconds:
+    needed = comparison.needed_seconds
+    if not change.ended_by or needed is None or needed <= after_window(change).seconds:
         return comparison
     return replace(comparison, needed_seconds=None, why=f"{comparison.why}; {change.ended_by}")
 
@@ -153,7 +154,7 @@ def _within(change: Change, comparison: Comparison) -> Comparison:
 def _verification(
     recording: Recording,
     change: Change,
-    windows: tuple[Window, Window],
+    windows: tuple[TimeRange, TimeRange],
     comparisons: Sequence[Comparison],
 ) -> Verification:
     before, after = windows

@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from necroscope.model.time_range import TimeRange, merged
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.store.store import StoredSegment
 
 SLACK_NS = 3 * SECOND_NS // 2
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """`begin_ns <= time <= end_ns`, in UTC."""
-
-    begin_ns: int
-    end_ns: int
-
-    def holds(self, utc_ns: int) -> bool:
-        """Whether a moment lies in it."""
-        return self.begin_ns <= utc_ns <= self.end_ns
-
-
-def touched(segments: Sequence[StoredSegment], window: Window) -> list[StoredSegment]:
-    """The segments that have something of a window."""
-    return [s for s in segments if s.begin_ns <= window.end_ns and s.end_ns >= window.begin_ns]
-
-
-def recorded_parts(segments: Sequence[StoredSegment], window: Window) -> list[Window]:
+def recorded_parts(segments: Sequence[StoredSegment], window: TimeRange) -> list[TimeRange]:
     """The parts of a window in which somebody recorded, in order and apart from each other."""
-    parts: list[Window] = []
-    for segment in sorted(touched(segments, window), key=lambda s: s.begin_ns):
-        begin_ns, end_ns = max(segment.begin_ns, window.begin_ns), min(segment.end_ns, window.end_ns)
-        if parts and begin_ns <= parts[-1].end_ns:
-            parts[-1] = Window(parts[-1].begin_ns, max(parts[-1].end_ns, end_ns))
-        else:
-            parts.append(Window(begin_ns, end_ns))
-    return parts
+    return merged(
+        TimeRange(max(one.begin_ns, window.begin_ns), min(one.end_ns, window.end_ns))
+        for one in segments
+        if one.overlaps(window)
+    )
 
 
-def recorded_seconds(segments: Sequence[StoredSegment], window: Window) -> float:
+def recorded_seconds(segments: Sequence[StoredSegment], window: TimeRange) -> float:
     """How much of a window was recorded."""
-    return sum(part.end_ns - part.begin_ns for part in recorded_parts(segments, window)) / 1e9
+    return math.fsum(part.seconds for part in recorded_parts(segments, window))
 
 
-def first_seconds(segments: Sequence[StoredSegment], window: Window, seconds: float) -> Window:
+def first_seconds(segments: Sequence[StoredSegment], window: TimeRange, seconds: float) -> TimeRange:
     """The beginning of a window that holds so many recorded seconds; all of it where there are fewer.
 
     A recording that ends a moment later is taken whole: what is read once a minute is read at its end.
@@ -55,17 +36,17 @@ def first_seconds(segments: Sequence[StoredSegment], window: Window, seconds: fl
         length_ns = part.end_ns - part.begin_ns
         if length_ns >= left_ns:
             end_ns = part.end_ns if length_ns - left_ns < SLACK_NS else part.begin_ns + left_ns
-            return Window(window.begin_ns, end_ns)
+            return TimeRange(window.begin_ns, end_ns)
         left_ns -= length_ns
     return window
 
 
-def boots_in(segments: Sequence[StoredSegment], window: Window) -> list[str]:
+def boots_in(segments: Sequence[StoredSegment], window: TimeRange) -> list[str]:
     """The boots that a window has something of, in the order of time."""
-    return list(dict.fromkeys(segment.boot_id for segment in touched(segments, window)))
+    return list(dict.fromkeys(segment.boot_id for segment in segments if segment.overlaps(window)))
 
 
-def pieces_of(window: Window, step_ns: int) -> Iterator[Window]:
+def pieces_of(window: TimeRange, step_ns: int) -> Iterator[TimeRange]:
     """A long window in pieces that fit into memory."""
     for begin_ns in range(window.begin_ns, window.end_ns, step_ns):
-        yield Window(begin_ns, min(begin_ns + step_ns, window.end_ns))
+        yield TimeRange(begin_ns, min(begin_ns + step_ns, window.end_ns))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from necroscope.diagnosis.culprit_words import suspect_name
-from necroscope.diagnosis.culprits_around import culprits_around
+from necroscope.diagnosis.culprit import culprits_around, suspect_name
 from necroscope.model.culprit import Ranking
 from necroscope.model.culprit import Suspect as Ranked
 from necroscope.profiles.window import Selection

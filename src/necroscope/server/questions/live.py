@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from necroscope import _native
-from necroscope.diagnosis.zombies.recorded_counts import Count, recorded_counts
 from necroscope.errors import NothingRecordedError
 from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
@@ -17,10 +16,10 @@ from necroscope.server.questions.hosts import is_live
 from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.selection import US_NS
 from necroscope.server.questions.zombies import Zombies, zombies_answer
+from necroscope.signals.cgroup_counts import Count, counts_in, recorded_counts
 from necroscope.signals.core_heat import CoreHeat
 from necroscope.signals.core_states import cores_file
 from necroscope.sources.cores import CORES
-from necroscope.sources.memory_cgroups import MEMORY_CGROUPS
 from necroscope.store.journal import Journal
 from necroscope.store.store import Damage, StoredSegment, sealed_meanwhile
 from necroscope.store.stored_events import StoredEvent, events_between, last_told
@@ -104,10 +103,10 @@ class NewestSeconds:
         found = {
             count.time_ns + segment.offset_ns: count
             for segment in self._inside(self.sealed)
-            for count in recorded_counts([segment], self.begin_ns, self.end_ns)
+            for count in recorded_counts([segment], TimeRange(self.begin_ns, self.end_ns))
         }
         for segment, journal in self.open:
-            found |= {count.time_ns + segment.offset_ns: count for count in _counts(journal)}
+            found |= {count.time_ns + segment.offset_ns: count for count in counts_in(journal.moments)}
         return sorted(row for row in found.items() if self.begin_ns <= row[0] < self.end_ns)
 
     def events(self, since_ns: int) -> list[StoredEvent]:
@@ -156,13 +155,3 @@ def newest_seconds(
                 if now := sealed_meanwhile(segment):
                     sealed.append(now)
     return NewestSeconds(store, begin_ns, end_ns, sealed, still_open)
-
-
-def _counts(journal: Journal) -> Iterator[Count]:
-    for moment in journal.moments:
-        reading = moment.readings.get(MEMORY_CGROUPS.id)
-        if reading and reading.value is not None:
-            memory = reading.value.memory
-            yield Count(
-                moment.time_ns, memory.tracked, memory.in_use, memory.dying, reading.value.percpu_bytes
-            )

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from necroscope import _native
-from necroscope.diagnosis.zombies.recorded_counts import Count, counts_of
+from necroscope.signals.cgroup_counts import Count, counts_of
 from necroscope.signals.core_heat import Files
 from necroscope.store.store import StoredSegment
 

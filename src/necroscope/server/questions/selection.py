@@ -119,6 +119,6 @@ def require_profile(segments: Sequence[StoredSegment], selection: Selection) -> 
     """NoSamplesError where nobody took samples then: empty cells would say that nothing ran."""
     if touched(segments, selection):
         return
-    reasons = (s.description.no_profile for s in segments if selection.overlaps(s) and not s.has_profile)
+    reasons = (s.description.no_profile for s in segments if selection.touches(s) and not s.has_profile)
     why = next((reason for reason in reasons if reason), "the recorder had no samples then")
     raise NoSamplesError("no samples there", hint=why)

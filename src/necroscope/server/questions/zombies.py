@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from necroscope.diagnosis.zombies.recorded_counts import Count
 from necroscope.diagnosis.zombies.recorded_seen import last_boot_in, recorded_seen
-from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall
-from necroscope.diagnosis.zombies.wall_words import rate_text, reached_text
+from necroscope.diagnosis.zombies.wall import FEWEST_SECONDS, Outlook, Wall, rate_text, reached_text
 from necroscope.diagnosis.zombies.zombie_report import zombie_report
 from necroscope.errors import NecroscopeError
 from necroscope.server.questions.lru_cache import FEW, telling_places
 from necroscope.server.questions.recorded_store import Damaged, RecordedStore
 from necroscope.server.questions.selection import LATEST_US, US_NS, Range
+from necroscope.signals.cgroup_counts import Count
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.store import StoredSegment
 
@@ -109,12 +108,12 @@ def zombies_answer(
 
 def _forecast(segments: Sequence[StoredSegment], span: Range, read: Read) -> tuple[Forecast | None, str]:
     """The forecast, or why there is none."""
-    stored = last_boot_in(segments, span.time.begin_ns, span.time.end_ns)
+    stored, thresholds = last_boot_in(segments, span.time), load_thresholds(None)
     try:
-        seen = recorded_seen(stored, span.time.begin_ns, span.time.end_ns, read)
+        seen = recorded_seen(stored, span.time, thresholds, read)
     except NecroscopeError as error:  # the counts that there are can be shown all the same
         return None, error.what
-    report = zombie_report(seen, load_thresholds(None))
+    report = zombie_report(seen, thresholds)
     trend, wall = report.trend, report.wall
     text = f"tracked cgroups: {rate_text(trend)}; the wall: {reached_text(wall)}"
     if trend is None or not trend.slope.is_trend or trend.seconds < FEWEST_SECONDS:

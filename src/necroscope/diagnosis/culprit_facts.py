@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from necroscope.diagnosis.facts.fact import Fact
-from necroscope.diagnosis.facts.starvation import Starvation
+from necroscope.diagnosis.fact import Fact
 from necroscope.diagnosis.scene import Scene
+from necroscope.diagnosis.starvation import Starvation
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.diagnosis.zombies.walks import is_work, visits_zombies, walk_of
 from necroscope.errors import NoSamplesError, StoreError

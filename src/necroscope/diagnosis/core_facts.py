@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from necroscope.diagnosis.facts.fact import Fact
-from necroscope.diagnosis.facts.line_facts import line_facts
-from necroscope.diagnosis.facts.starvation import CoreBefore, Starvation
+from necroscope.diagnosis.fact import Fact
+from necroscope.diagnosis.line_facts import line_facts
 from necroscope.diagnosis.scene import Scene
+from necroscope.diagnosis.starvation import CoreBefore, Starvation
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence
 from necroscope.signals.cpu_saturation import GRACE_SECONDS

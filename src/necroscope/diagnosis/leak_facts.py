@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from necroscope.diagnosis.facts.fact import Fact
-from necroscope.diagnosis.facts.leaks import (
+from necroscope.diagnosis.fact import Fact
+from necroscope.diagnosis.leaks import (
     Loop,
     Owner,
+    Pace,
     find_loops,
     find_owners,
     leaked_between,
     leaks_per_restart,
     loop_behind,
 )
-from necroscope.diagnosis.facts.pace import Pace
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
 from necroscope.model.finding import Evidence

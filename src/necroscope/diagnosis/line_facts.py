@@ -1,29 +1,73 @@
-"""Whether a queue had anything to send or to complete when a line says that it stalled.
+"""What a line of the kernel log says about a NIC, who wrote it, and whether the counters bear it out.
 
-Asked only where a program wrote the line. A driver knows better: while it waits for a completion, all that is
-looked at here stands still, too.
+A program may have written the line, if programs were trusted when it was read: then it is what somebody says,
+and no proof that a queue stalled. Lines of programs that nobody trusts are no events, and do not get here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from necroscope.diagnosis.facts.fact import Fact
+from necroscope.diagnosis.fact import Fact
 from necroscope.diagnosis.scene import Scene
-from necroscope.diagnosis.symptom import Symptom
+from necroscope.diagnosis.starvation import Starvation
+from necroscope.diagnosis.symptom import Symptom, lines_of_stall
+from necroscope.model.event import Event
 from necroscope.model.finding import Evidence
 from necroscope.model.shell_command import shell_command
+from necroscope.signals.reset_reason import napi_waited, stated_cause
 from necroscope.sources.interrupts import INTERRUPTS, Interrupts
 from necroscope.sources.nic_counters import NIC_COUNTERS, Counter, NicCounters
 from necroscope.sources.nic_queues import NicQueue
 from necroscope.sources.source import Source
 
-T = TypeVar("T")
+LOG = "kernel log"
 LEAST_NS = 10 * 10**9  # before the stall: a shorter pause in sending is ordinary
 TRANSMITS = re.compile(r"(?:^|[_.-])tx")  # tx0_kicks, queue_5_tx_cnt, tx-0.packets
+
+T = TypeVar("T")
+
+
+def line_facts(scene: Scene, symptom: Symptom, found: Starvation) -> dict[str, Fact]:
+    """What it says, and what speaks against it."""
+    event = symptom.event
+    rule = f"{event.rule} (written by a program)" if event.from_user_space else event.rule
+    line = Evidence(rule, event.text, "line", LOG)
+    cause = stated_cause(event)
+    return {
+        "nic-stalled": Fact(event.kind == "nic-reset", (line, *_others(scene, symptom))),
+        "line-is-kernels": Fact(not (event.from_user_space or event.device_driver), tuple(_foreign(event))),
+        "queue-used": _queue_used(scene, symptom, found.queue),
+        "napi-scheduled": Fact(
+            _scheduled(scene, symptom), (line,), "whether NAPI was waiting: this driver does not say"
+        ),
+        "napi-denied": Fact(event.napi_scheduled is False, (line,)),
+        **{f"line-says-{what}": Fact(cause == what, (line,)) for what in ("device", "network", "planned")},
+    }
+
+
+def _scheduled(scene: Scene, symptom: Symptom) -> bool | None:
+    """Whether the line says that NAPI had been waiting for long."""
+    waited = napi_waited(symptom.event, scene.limit("nic-reset.starved_seconds"))
+    return False if waited is None and symptom.kind != "nic-reset" else waited
+
+
+def _others(scene: Scene, symptom: Symptom) -> Iterator[Evidence]:
+    """How many lines are about the same stall, of which this one is explained."""
+    number = lines_of_stall(scene.events, symptom.event, scene.thresholds)
+    if number > 1:
+        yield Evidence("lines about this stall, of which this tells most", number, "lines", LOG)
+
+
+def _foreign(event: Event) -> Iterator[Evidence]:
+    """Against a line: the device has another driver."""
+    if event.device_driver:
+        name = f"against it: the driver of {event.device or event.bus}"
+        value = f"{event.device_driver}, and the line is one of {event.driver}"
+        yield Evidence(name, value, "", "/sys/class/net")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +78,12 @@ class _Watched:
     seconds: float
 
 
-def queue_used(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> Fact:
-    """False: its interrupt never came and its device sent nothing, before the stall and during it."""
+def _queue_used(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> Fact:
+    """Whether a queue had anything to send or to complete when a line that a program wrote says it stalled.
+
+    False: its interrupt never came and its device sent nothing, before the stall and during it. Not asked of
+    a driver, which knows better: while it waits for a completion, all that is looked at here stands still.
+    """
     event = symptom.event
     if event.kind != "nic-reset" or not event.from_user_space:
         return Fact(None)

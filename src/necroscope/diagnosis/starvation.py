@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from necroscope.diagnosis.facts.serving import find_serving
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.symptom import Symptom
-from necroscope.signals import net_rx, softirq_delay, task_time
+from necroscope.signals import net_rx, queue_cpus, softirq_delay, task_time
 from necroscope.signals.cpu_saturation import Run, SaturationRule, over
 from necroscope.signals.cpu_usage import CpuUsage, sum_usage, usage_by_cpu
 from necroscope.signals.softirq_delay import SoftirqDelay
 from necroscope.signals.task_time import ProcessShare
+from necroscope.sources.interrupts import INTERRUPTS
 from necroscope.sources.nic_queues import NicQueue
 
 LATE_NS = 3 * 10**9  # the kernel adds a wait when it is over, and we read it up to a second later
@@ -60,12 +60,43 @@ class Starvation:
 
 def starvation(scene: Scene, symptom: Symptom) -> Starvation:
     """Find the core of an event, and look at its seconds before."""
-    serving = find_serving(scene, symptom)
-    looked = _cores_before(scene, symptom, serving.queue)
+    queue, serving, way = _find_serving(scene, symptom)
+    looked = _cores_before(scene, symptom, queue)
     ranked = sorted(looked.values(), key=lambda core: (-core.kernel_run_seconds, -core.usage.ratio("kernel")))
-    mine = tuple(core for core in ranked if core.core in serving.cores or not serving.cores)
+    mine = tuple(core for core in ranked if core.core in serving or not serving)
     others = tuple(core for core in ranked if core not in mine)
-    return Starvation(serving.queue, mine, others, serving.way, _napi_delay(scene, symptom))
+    return Starvation(queue, mine, others, way, _napi_delay(scene, symptom))
+
+
+def _find_serving(scene: Scene, symptom: Symptom) -> tuple[NicQueue | None, tuple[int, ...], str]:
+    """Return the queue of an event, the cores that served it in the window (none: any), and the way."""
+    event = symptom.event
+    device = event.device or event.bus
+    before, now = (
+        queue_cpus.over(scene.segment.moments, time_ns) for time_ns in (symptom.begin_ns, symptom.end_ns)
+    )
+    queue = next(iter(now.serving(device, event.queue)), None)
+    if event.core is not None:
+        return queue, (event.core,), "the event names the core"
+    if queue and queue.cores:
+        moved = {core for old in before.of_device(device) if old.irq == queue.irq for core in old.cores}
+        cores = moved | set(queue.cores) | _taken_by(scene, symptom, queue.irq)
+        way = f"/proc/irq/{queue.irq}/effective_affinity_list"
+        return queue, tuple(sorted(cores)), way if len(cores) == 1 else f"{way}; /proc/interrupts"
+    cores = {core for one in now.of_device(device) for core in one.cores}
+    if cores:
+        return None, tuple(sorted(cores)), f"all cores that serve a queue of {device}"
+    return None, (), "all cores: nothing tells which one serves the queue"
+
+
+def _taken_by(scene: Scene, symptom: Symptom, irq: int) -> set[int]:
+    """The cores that took an interrupt in the window: it may have been moved since the map was read."""
+    cores = set()
+    for step in scene.segment.steps(INTERRUPTS):
+        if symptom.has_most_of(step.before.time_ns, step.after.time_ns):
+            taken = queue_cpus.taken_between(step.before.value, step.after.value, {irq})
+            cores |= {core for core, count in taken.items() if count}
+    return cores
 
 
 def _cores_before(scene: Scene, symptom: Symptom, queue: NicQueue | None) -> dict[int, CoreBefore]:

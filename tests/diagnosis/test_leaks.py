@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from necroscope.diagnosis.diagnose import diagnose
-from necroscope.diagnosis.facts.leaks import find_loops, find_owners, leaks_per_restart
+from necroscope.diagnosis.leaks import find_loops, find_owners, leaks_per_restart, pace_of
 from necroscope.diagnosis.scene import Scene
 from necroscope.model.diagnosis import Strength
 from necroscope.model.event import Event
@@ -89,3 +89,20 @@ def test_a_burst_does_not_account_for_the_zombies_of_days() -> None:
     """Older zombies are laid to a leak by its rate since the ledger began, not by that of a burst."""
     found = diagnose(recorded(older=10**6, began_ns=BEGIN_NS // 2), LEAK)
     assert not found.chain and "older than the ledger" in found.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("counts", "per_minute", "words"),
+    [
+        ([(0, 0), (600, 0), (605, 50), (610, 100), (615, 150), (700, 150)], 600, "over 10 s"),
+        ([(0, 0), (5, 40), (300, 40)], 480, "over 5 s"),  # one reading saw it: all of that interval
+        ([(0, 0), (100, 1), (400, 2), (600, 2)], 0.2, "over 5 min"),
+        ([(0, 7), (60, 7)], 0, "over 60 s"),
+        ([], 0, "over 0 s"),
+    ],
+)
+def test_only_the_time_in_which_it_rose_counts(
+    counts: list[tuple[int, int]], per_minute: float, words: str
+) -> None:
+    pace = pace_of([(second * SECOND_NS, count) for second, count in counts])
+    assert pace.per_minute == pytest.approx(per_minute) and pace.words == words

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from necroscope.diagnosis.facts.starvation import Starvation, starvation
+from necroscope.diagnosis.starvation import Starvation, starvation
 from necroscope.diagnosis.symptom import symptom_of
 from necroscope.model.event import Event
 from necroscope.sources.softirq_threads import SoftirqThread

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from necroscope.diagnosis.facts.pace import Pace, pace_of
 from necroscope.diagnosis.scene import Scene
+from necroscope.model.time_range import TimeRange
+from necroscope.signals.cgroup_leaks import groups_by_owner
 from necroscope.signals.unit_restarts import Restarts, over
-from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked, owner_of
+from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger, LedgerGroup, leaked
 from necroscope.store.segment import Timed
 
 ALIKE = 0.8  # leaks per restart, or restarts per leak: so close to one that it can hardly be chance
 RESTARTS_TO_TELL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pace(TimeRange):
+    """How often something came while it came: so many between two times."""
+
+    count: int
+
+    @property
+    def per_minute(self) -> float:
+        """The rate; a time of less than a second counts as one."""
+        return self.count * 60 / max(self.seconds, 1.0)
+
+    @property
+    def words(self) -> str:
+        """`over 15 s`, `over 10 min`."""
+        return f"over {self.seconds:.0f} s" if self.seconds < 120 else f"over {self.seconds / 60:.0f} min"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +67,6 @@ def find_owners(scene: Scene, end_ns: int) -> list[Owner]:
     )
     if last is None:
         return []
-    counted: dict[str, list[LedgerGroup]] = defaultdict(list)
-    for group in last.value.groups:
-        counted[owner_of(group)].append(group)
     owners = [
         Owner(
             name,
@@ -61,7 +77,7 @@ def find_owners(scene: Scene, end_ns: int) -> list[Owner]:
             max(groups, key=lambda group: group.zombies),
             last.value.lost,
         )
-        for name, groups in counted.items()
+        for name, groups in groups_by_owner(last.value).items()
     ]
     return sorted((o for o in owners if o.leaked), key=lambda owner: -owner.leaked)
 
@@ -138,4 +154,19 @@ def _nearest(series: list[Timed[CgroupLedger]], time_ns: int) -> Timed[CgroupLed
 
 
 def _leaked_by(timed: Timed[CgroupLedger], owner: str) -> int:
-    return leaked(group for group in timed.value.groups if owner_of(group) == owner)
+    return leaked(groups_by_owner(timed.value).get(owner, ()))
+
+
+def pace_of(counts: Sequence[tuple[int, int]]) -> Pace:
+    """The pace of a count between the first and the last reading that saw it rise.
+
+    A reading is a time, and how many there were until then. Quiet time before and after does not dilute it,
+    nor does the part of the first interval in which it had not begun. Where only one reading saw a rise it
+    is that interval.
+    """
+    rising = [n for n in range(1, len(counts)) if counts[n][1] > counts[n - 1][1]]
+    if not rising:
+        return Pace(counts[0][0], counts[-1][0], 0) if counts else Pace(0, 0, 0)
+    first = rising[0] if len(rising) > 1 else rising[0] - 1
+    (begin_ns, before), (end_ns, after) = counts[first], counts[rising[-1]]
+    return Pace(begin_ns, end_ns, after - before)

@@ -1,1 +1,0 @@
-"""What can be found out about a symptom, one file per side from which it is looked at."""
