@@ -7,7 +7,7 @@ import pytest
 
 from necroscope.server import fleet_read_ahead
 from necroscope.server.fleet_read_ahead import begin_reading_fleet, first_span
-from necroscope.server.fleet_store import FleetStore
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.fleet.verbs import ask_fleet_next, ask_fleet_where
 from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.work import Work

@@ -12,8 +12,8 @@ from lab.fleets.tables import write_fleet
 from necroscope.fleet.jobs.kept_jobs import keep_jobs
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.model.fleet.job import Job
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.recorded_store import RecordedStore
 from tests.server.questions.sampled_store import sampled_store
 from tests.server.served import PROGRAM

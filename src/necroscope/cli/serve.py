@@ -71,7 +71,6 @@ def _serve(arguments: argparse.Namespace, asked: Asked) -> Answer:
     # Imported here: the file alone does not need a server, nor does --help.
     from necroscope.server.app import Settings, build_app
     from necroscope.server.connection_limits import Connections
-    from necroscope.server.fleet_store import check_place
     from necroscope.server.listening import (
         ListenConfig,
         check_listen_config,
@@ -80,6 +79,7 @@ def _serve(arguments: argparse.Namespace, asked: Asked) -> Answer:
         tls_of,
     )
     from necroscope.server.origin_policy import names_of
+    from necroscope.server.questions.fleet.fleet_store import check_place
     from necroscope.server.serving import serve
     from necroscope.server.token_file import read_token
 

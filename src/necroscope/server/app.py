@@ -50,7 +50,7 @@ def _add_fleet(routes: FastAPI, store: RecordedStore, address: str) -> None:
     # Imported here: a server without a fleet is none the slower.
     from necroscope.server.fleet_read_ahead import begin_reading_fleet
     from necroscope.server.fleet_routes import add_fleet_routes, fleet_work
-    from necroscope.server.fleet_store import FleetStore
+    from necroscope.server.questions.fleet.fleet_store import FleetStore
 
     fleet, work = FleetStore(address, store), fleet_work()
     add_fleet_routes(routes, fleet, work)

@@ -8,8 +8,8 @@ from contextlib import suppress
 from necroscope.errors import NecroscopeError
 from necroscope.fleet.packages import needs_packages
 from necroscope.model.timestamp import HOUR_US
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.work import Work, give_way
 
 WEEK_US = 7 * 24 * HOUR_US

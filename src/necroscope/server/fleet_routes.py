@@ -9,10 +9,8 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Query, Response
 
 from necroscope.fleet.packages import needs_packages
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.failure import Failed
-from necroscope.server.questions.fleet_answers import (
+from necroscope.server.questions.fleet.fleet_answers import (
     Fleet,
     FleetCulprits,
     FleetDrift,
@@ -24,6 +22,8 @@ from necroscope.server.questions.fleet_answers import (
     FleetNext,
     FleetWhere,
 )
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.selection import LATEST_US
 from necroscope.server.routes import ERRORS, AskedRange, Columns, encoded
 from necroscope.server.work import Work

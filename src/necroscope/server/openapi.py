@@ -80,7 +80,7 @@ def document_of(app: FastAPI) -> dict[str, Any]:
 def whole_document() -> dict[str, Any]:
     """The document of the server with a fleet, without a store or a place to ask."""
     from necroscope.server.fleet_routes import add_fleet_routes
-    from necroscope.server.fleet_store import FleetStore
+    from necroscope.server.questions.fleet.fleet_store import FleetStore
     from necroscope.server.questions.recorded_store import RecordedStore
     from necroscope.server.routes import add_routes
     from necroscope.server.work import Work

@@ -11,8 +11,8 @@ import pyarrow as pa
 from lab.fleets.written_tables import write_fleet_tables
 from necroscope.fleet.tables.columns import TABLES
 from necroscope.model.timestamp import HOUR_US
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.recorded_store import RecordedStore
 
 BEGIN_US = 1_794_787_200 * 10**6  # 2026-11-16T00:00:00Z

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import UsageError
-from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.questions.fleet import fleet_events
 from necroscope.server.questions.fleet.fleet import ask_fleet
 from necroscope.server.questions.fleet.fleet_events import ask_fleet_events
 from necroscope.server.questions.fleet.fleet_map import OTHERS
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
 from necroscope.server.questions.fleet.verbs import ask_fleet_where
 from tests.server.questions.fleet.known_fleet import (
     BEGIN_US,

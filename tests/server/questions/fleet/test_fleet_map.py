@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from necroscope.errors import UsageError
 from necroscope.fleet.questions.where import UNKNOWN_VALUE
-from necroscope.server.fleet_span import FleetSpan
 from necroscope.server.questions.fleet import fleet_map
+from necroscope.server.questions.fleet.fleet_answers import FleetMap
 from necroscope.server.questions.fleet.fleet_map import OTHERS, ask_fleet_map
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
 from necroscope.server.questions.fleet.map_columns import choose_columns
-from necroscope.server.questions.fleet_answers import FleetMap
 from tests.server.questions.fleet.known_fleet import BEGIN_US, HOURS, SPAN, at_us, known_fleet, reset
 
 HOUR_US = 3600 * 10**6

@@ -7,9 +7,9 @@ import pytest
 
 from necroscope.errors import NothingRecordedError, UsageError
 from necroscope.model.timestamp import SECOND_US
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.events import ask_events
 from necroscope.server.questions.fleet.fleet_moment import ask_fleet_moment
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.recorded_store import RecordedStore
 from necroscope.server.questions.scope import ask_scope
 from necroscope.server.questions.selection import Filters, Range

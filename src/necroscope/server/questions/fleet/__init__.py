@@ -1,4 +1,4 @@
-"""What can be asked of a fleet: the same functions as `necroscope fleet`, and what the map is made of.
+"""Answers what is asked of a fleet: the questions of `necroscope fleet`, and the map.
 
-duckdb, numpy and pyarrow are imported by what is here, so this is imported only where a fleet is served.
+Most files import duckdb, numpy and pyarrow. Whoever serves without a fleet imports none of them.
 """

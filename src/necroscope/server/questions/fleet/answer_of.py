@@ -7,7 +7,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from necroscope.server.questions.fleet_answers import Interval
+from necroscope.server.questions.fleet.fleet_answers import Interval
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

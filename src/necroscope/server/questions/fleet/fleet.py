@@ -7,10 +7,10 @@ import time
 from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.index import ALWAYS
 from necroscope.model.timestamp import HOUR_US
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.failure import HIDDEN, folder_of
-from necroscope.server.questions.fleet_answers import Fleet, FleetLabel, Rejected
+from necroscope.server.questions.fleet.fleet_answers import Fleet, FleetLabel, Rejected
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 
 MOST_LABELS = 100
 MOST_REJECTED = 20

@@ -6,11 +6,11 @@ from necroscope.errors import UsageError
 from necroscope.fleet.tables.duck import viewed
 from necroscope.fleet.tables.opened import FleetTables
 from necroscope.model.timestamp import HOUR_US
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.answer_of import answer_of
+from necroscope.server.questions.fleet.fleet_answers import FleetEvent, FleetEvents
 from necroscope.server.questions.fleet.fleet_map import OTHERS
-from necroscope.server.questions.fleet_answers import FleetEvent, FleetEvents
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 
 MOST_EVENTS = 200
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from necroscope.fleet.questions.where import UNKNOWN_VALUE
 from necroscope.model.timestamp import HOUR_US, SECOND_US
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.episodes import HostEpisode
 from necroscope.server.questions.fleet.exposure import Hour
+from necroscope.server.questions.fleet.fleet_answers import FleetGroup, FleetMap
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.fleet.map_columns import MapColumns, choose_columns
-from necroscope.server.questions.fleet_answers import FleetGroup, FleetMap
 
 MOST_ROWS = 40
 OTHERS = "(all others)"

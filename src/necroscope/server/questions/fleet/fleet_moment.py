@@ -8,9 +8,9 @@ from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.segments_brought import bring_segment, brought_store
 from necroscope.model.shell_command import necroscope_command
 from necroscope.model.timestamp import HOUR_US, SECOND_US, iso_utc_seconds
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.failure import folder_of
-from necroscope.server.questions.fleet_answers import FleetMoment, Whereabouts
+from necroscope.server.questions.fleet.fleet_answers import FleetMoment, Whereabouts
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.selection import Range
 
 LONGEST_SECONDS = 7200  # of a moment

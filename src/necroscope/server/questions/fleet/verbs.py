@@ -21,11 +21,8 @@ from necroscope.model.drift import Difference, Drift
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
 from necroscope.model.fleet.job import Blame, JobBlame, Jobs
 from necroscope.model.fleet.rollout import Rollout
-from necroscope.server.fleet_span import FleetSpan
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.answer_of import answer_of, plain
-from necroscope.server.questions.fleet.map_columns import MapColumns, choose_columns
-from necroscope.server.questions.fleet_answers import (
+from necroscope.server.questions.fleet.fleet_answers import (
     BlamesOfTime,
     DriftGroup,
     EventNotCompared,
@@ -44,6 +41,9 @@ from necroscope.server.questions.fleet_answers import (
     HostForecast,
     ValueByGroup,
 )
+from necroscope.server.questions.fleet.fleet_span import FleetSpan
+from necroscope.server.questions.fleet.fleet_store import FleetStore
+from necroscope.server.questions.fleet.map_columns import MapColumns, choose_columns
 from necroscope.signals.thresholds import load_thresholds
 
 MAX_CONCENTRATIONS = 200

@@ -9,8 +9,8 @@ import pytest
 from necroscope.errors import NothingRecordedError, PlaceError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.server import fleet_store
-from necroscope.server.fleet_store import FleetStore
 from necroscope.server.questions.fleet.fleet import ask_fleet
+from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.recorded_store import RecordedStore
 from tests.server.questions.fleet.known_fleet import SPAN, known_fleet, reset, write_known
 

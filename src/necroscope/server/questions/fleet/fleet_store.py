@@ -21,9 +21,9 @@ from necroscope.server.questions.recorded_store import RecordedStore
 if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
     from necroscope.fleet.tables.opened import FleetTables
-    from necroscope.server.fleet_span import FleetSpan
     from necroscope.server.questions.fleet.episodes import HostEpisode
     from necroscope.server.questions.fleet.exposure import Exposure, Hour
+    from necroscope.server.questions.fleet.fleet_span import FleetSpan
     from necroscope.server.questions.fleet.grouping import Grouping
 
 T = TypeVar("T")
