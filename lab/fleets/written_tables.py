@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.fleet.tables.adding import rows_by_hour
+from necroscope.fleet.tables.add_rows import rows_by_hour
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.fleet.tables.index import INDEX, Index, TableFile, index_bytes, table_file
-from necroscope.fleet.tables.opened import FleetTables
 from necroscope.fleet.tables.parquet import conformed, decoded, encoded, in_order, joined
 from necroscope.model.timestamp import HOUR_US
 

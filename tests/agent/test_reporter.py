@@ -14,11 +14,11 @@ from necroscope.agent import reporter as module
 from necroscope.agent.reporter import MAX_EVENTS, Reporter
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.event_series import EventSeries
-from necroscope.kubernetes.handover import Handover, read_handover, write_handover
-from necroscope.kubernetes.kept_reports import MOST_WAITING, OLDEST_NS, KeptReports, Waiting, too_many
-from necroscope.kubernetes.ray_pods import NodePod
+from necroscope.kubernetes.report_payload import Handover, read_handover, write_handover
+from necroscope.kubernetes.unsent_reports import MOST_WAITING, OLDEST_NS, KeptReports, Waiting, too_many
 from necroscope.model import retry
 from necroscope.model.retry import Retry
+from necroscope.sources.ray_pods import NodePod
 
 GOOD = Condition("necroscope.dev/NICResetting", "False", "NoNICReset", "all is well")
 BAD = Condition("necroscope.dev/NICResetting", "True", "NICReset", "eth0 stalled")

@@ -13,10 +13,10 @@ from necroscope.cli.main import main
 from necroscope.cli.screen import Screen
 from necroscope.errors import NotReportedError
 from necroscope.kubernetes.conditions import conditions_of
-from necroscope.kubernetes.handover import Handover
-from necroscope.kubernetes.kept_reports import KeptReports
 from necroscope.kubernetes.node_status import Standing
 from necroscope.kubernetes.report import Reported
+from necroscope.kubernetes.report_payload import Handover
+from necroscope.kubernetes.unsent_reports import KeptReports
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.sources.host import Host

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.diagnosis.comparison.compared_seconds import is_entry
 from necroscope.diagnosis.culprit import find_culprits
+from necroscope.diagnosis.quiet_baseline.compared_seconds import is_entry
 from necroscope.errors import NoSamplesError
 from necroscope.model.culprit import Ranking, Suspect
 from necroscope.model.time_range import TimeRange

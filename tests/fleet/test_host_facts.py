@@ -10,8 +10,8 @@ from lab.fleets.written_tables import write_fleet_tables
 from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.host_facts import NOT_THERE, UNKNOWN, HostFacts, gather_facts
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.fleet.tables.opened import FleetTables
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.fleet_tables import FleetTables
+from necroscope.fleet.tables.read_tables import read_tables
 
 SETS = [
     ("id-1", "labels", "l1"),

@@ -17,8 +17,8 @@ from lab.machines.kubernetes import Cluster, api_server
 from necroscope.cli.main import main
 from necroscope.kubernetes.conditions import conditions_of
 from necroscope.kubernetes.event_series import EventSeries
-from necroscope.kubernetes.handover import Handover
-from necroscope.kubernetes.kept_reports import KeptReports
+from necroscope.kubernetes.report_payload import Handover
+from necroscope.kubernetes.unsent_reports import KeptReports
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
 from necroscope.sources.host import Host
@@ -55,7 +55,7 @@ class Reporting:
         keep_last(self.store, *findings)
         kept = KeptReports(folder(self.store))
         for series in events:
-            from necroscope.kubernetes.kept_reports import Waiting
+            from necroscope.kubernetes.unsent_reports import Waiting
 
             kept.put(Waiting(series, ()))
         return self.run("report", *words)

@@ -15,8 +15,8 @@ import pytest
 from lab.machines.kubernetes import why_not
 from necroscope.cli.main import main
 from necroscope.errors import ClusterError
-from necroscope.fleet.jobs import kubernetes_pods
-from necroscope.fleet.jobs.kubernetes_pods import IN_CLUSTER, kubernetes_api, read_pods
+from necroscope.fleet.jobs import nodes_of_ray_pods
+from necroscope.fleet.jobs.nodes_of_ray_pods import IN_CLUSTER, kubernetes_api, read_pods
 from necroscope.kubernetes import access
 from necroscope.kubernetes.access import Access
 from necroscope.kubernetes.api_server import TRIES, ApiServer
@@ -248,7 +248,7 @@ def in_a_pod(one: Reporting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "ca.crt").write_bytes(one.cluster.ca_file.read_bytes())
     monkeypatch.setattr(kubernetes_node, "ACCOUNT", tmp_path)
     monkeypatch.setattr(access, "ACCOUNT", tmp_path)
-    monkeypatch.setattr(kubernetes_pods, "SERVICE_ACCOUNT", tmp_path)
+    monkeypatch.setattr(nodes_of_ray_pods, "SERVICE_ACCOUNT", tmp_path)
     monkeypatch.setenv("NODE_NAME", NODE)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(one.cluster.ports["api"]))

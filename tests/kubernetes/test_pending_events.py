@@ -10,12 +10,12 @@ from necroscope.kubernetes.cluster_events import Subject, event_document, event_
 from necroscope.kubernetes.event_rules import event_rules, events_not_told
 from necroscope.kubernetes.event_series import EventSeries, parse_series, series_document
 from necroscope.kubernetes.pending_events import MOST_PER_HOUR, PendingEvents
-from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.episodes import Episodes
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.nic_queues import NIC_QUEUES, NicQueue
+from necroscope.sources.ray_pods import NodePod
 from tests.stored import moment_of
 
 ROOT = Path(__file__).parents[2]

@@ -16,11 +16,11 @@ from necroscope.kubernetes import report as module
 from necroscope.kubernetes.access import Access
 from necroscope.kubernetes.api_server import NoAnswerError, Reply
 from necroscope.kubernetes.event_series import EventSeries
-from necroscope.kubernetes.handover import Handover
-from necroscope.kubernetes.kept_reports import KeptReports, Waiting
-from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.kubernetes.report import Report, Reported
+from necroscope.kubernetes.report_payload import Handover
+from necroscope.kubernetes.unsent_reports import KeptReports, Waiting
 from necroscope.sources.host import Host
+from necroscope.sources.ray_pods import NodePod
 
 Answer = Callable[[str, str], Reply]
 PODS = (NodePod("full", "ray-0", "uid-0"), NodePod("team", "ray-1", "uid-1"))

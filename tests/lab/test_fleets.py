@@ -27,7 +27,7 @@ from lab.fleets.plan import (
 from lab.fleets.tables import write_fleet
 from necroscope.fleet.engine.gathering import Gathering, gather_files
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 
 KERNEL = Plant("labels/kernel", "5.10.0-9", 4.0)
 

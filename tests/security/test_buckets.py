@@ -18,10 +18,10 @@ from necroscope.errors import PlaceError, StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables import parquet
 from necroscope.fleet.tables.cache import Wanted, fetch_checked
+from necroscope.fleet.tables.fetch_segments import bring_files
 from necroscope.fleet.tables.index import DamagedIndexError, Index, TableFile, index_bytes, parse_index
 from necroscope.fleet.tables.ingest import ingest
-from necroscope.fleet.tables.reading import read_tables
-from necroscope.fleet.tables.segments_brought import bring_files
+from necroscope.fleet.tables.read_tables import read_tables
 
 NAME = "hosts/victim/inbox/part.json"
 NAME_OF_TABLE = "tables/events/20261119T02-0123456789abcdef.parquet"

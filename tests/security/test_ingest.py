@@ -18,7 +18,7 @@ from necroscope.fleet.tables import inboxes, parts
 from necroscope.fleet.tables import ingest as ingest_module
 from necroscope.fleet.tables.index import INDEX, MAX_INDEX_BYTES
 from necroscope.fleet.tables.ingest import ingest
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.timestamp import HOUR_US
 from tests.fleet.tables.shipped import BEGIN_US, put_facts, put_files, put_part, put_segment, rows_of
 

@@ -21,7 +21,7 @@ from necroscope.agent.heartbeat import Heartbeat
 from necroscope.errors import StoreError, UntrustedFolderError
 from necroscope.exporter.textfile import Textfile
 from necroscope.fleet.ship.spool import Spool
-from necroscope.kubernetes.kept_reports import KeptReports
+from necroscope.kubernetes.unsent_reports import KeptReports
 from necroscope.sources.plain_files import read_plain
 from necroscope.store import trusted_folder
 from necroscope.store.durable import make_folders

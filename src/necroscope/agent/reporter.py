@@ -10,7 +10,7 @@ from dataclasses import replace
 from necroscope.agent.child_job import ChildJob
 from necroscope.kubernetes.condition import Condition
 from necroscope.kubernetes.event_series import EventSeries
-from necroscope.kubernetes.handover import Handover, write_handover
+from necroscope.kubernetes.report_payload import Handover, write_handover
 from necroscope.model.recorder_status import KubernetesStatus
 from necroscope.model.retry import Retry, add_jitter
 from necroscope.store.child import Ended

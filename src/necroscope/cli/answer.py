@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from necroscope.cli.screen import Screen, note
 from necroscope.model.advice import Advice
+from necroscope.model.finding import Finding, Severity
 from necroscope.model.visible_text import escaped_json
 
 if TYPE_CHECKING:
     from necroscope.store.store import Damage
 
 SCHEMA = 1
+INTERRUPTED = 130  # the exit code after Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class Answer:
     body: Mapping[str, Any]
     render: Callable[[Screen], str]
     ok: bool = True  # whether the verb could do all of its work
+
+
+def findings_exit_code(findings: Sequence[Finding], *, interrupted: bool) -> int:
+    """Return 1 if a finding is an alarm: on a working node, some CPU is always full of user-space work."""
+    return INTERRUPTED if interrupted else int(any(one.severity is not Severity.INFO for one in findings))
 
 
 def envelope(verb: str, ok: bool, body: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import Answer, findings_exit_code
 from necroscope.cli.arguments import add_root, look_duration
 from necroscope.cli.audit_reports import FORMATS
 from necroscope.cli.finding_text import finding_lines, not_checked_lines
@@ -25,14 +25,11 @@ from necroscope.inventory.judge import judge
 from necroscope.inventory.look import Look, look_at_units
 from necroscope.inventory.policy import Policy, read_policy
 from necroscope.model.amounts import bytes_text
-from necroscope.model.finding import Severity
 from necroscope.model.inventory import AuditedUnit, Inventory, Origin, Running
 from necroscope.model.judgement import Judgement
 from necroscope.model.shell_command import necroscope_command
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host
-
-INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +61,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     look = look_at_units(Host(arguments.root), arguments.duration, thresholds, progress_bar)
     today = datetime.datetime.now(datetime.UTC).date()
     judgement = judge(look.inventory, look.loops, policy, today)
-    alarming = any(finding.severity is not Severity.INFO for finding in judgement.findings)
-    code = INTERRUPTED if look.interrupted else int(alarming)
+    code = findings_exit_code(judgement.findings, interrupted=look.interrupted)
     return Answer(code, _document(look, judgement), _renderer(arguments, look.inventory, judgement))
 
 

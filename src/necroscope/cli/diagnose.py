@@ -18,7 +18,7 @@ from necroscope.cli.finding_text import accident_lines, diagnosis_lines
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.cli.times import EventName, Moment, event_name
-from necroscope.diagnosis.explained import EXPLAINED, NOTHING_TO_EXPLAIN, explain_each, symptoms_in
+from necroscope.diagnosis.diagnose_range import EXPLAINED, NOTHING_TO_EXPLAIN, explain_each, symptoms_in
 from necroscope.diagnosis.recorded import accidents_between
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.model.accident import Accident

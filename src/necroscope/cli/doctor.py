@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import Answer, findings_exit_code
 from necroscope.cli.arguments import add_root, add_store, add_trust_kmsg, look_duration
 from necroscope.cli.finding_text import diagnosis_lines, finding_lines, not_checked_lines
 from necroscope.cli.look_now import LookSettings, look_now
@@ -25,8 +25,6 @@ from necroscope.sources.catalog import SOURCES
 from necroscope.sources.host import Host
 from necroscope.store.config import load_trust_kmsg
 from necroscope.store.segment import Segment
-
-INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,11 +47,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     settings = LookSettings(arguments.duration, thresholds, arguments.store, trust_kmsg)
     looked = look_now(Host(arguments.root), settings)
     segment, examination, diagnosis = looked.segment, looked.examination, looked.diagnosis
-    # On a working node some core is always full of user-space work: worth a line, not an alarm.
-    alarming = any(finding.severity is not Severity.INFO for finding in examination.findings)
-    code = INTERRUPTED if segment.interrupted else int(alarming)
     return Answer(
-        code,
+        findings_exit_code(examination.findings, interrupted=segment.interrupted),
         _document(segment, examination, diagnosis),
         lambda screen: "\n".join(_text(screen, segment, examination, diagnosis)),
     )

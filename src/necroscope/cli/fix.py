@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from necroscope.cli.answer import Answer
+from necroscope.cli.answer import INTERRUPTED, Answer
 from necroscope.cli.arguments import add_root, add_store, duration, look_duration
 from necroscope.cli.fix_records import OlderFixes, fix_document, older_document, older_fixes
 from necroscope.cli.fix_text import Shown, done_lines, list_lines, plan_lines
@@ -47,7 +47,6 @@ EXIT_CODES = """exit codes:
   130  interrupted"""
 MODES = {"--plan": "plan", "--undo": "undo", "--continue": "continue_", "--list": "list"}
 IN_PART = 2  # as where a step failed
-INTERRUPTED = 130
 WITHOUT_PLAN = ("--undo", "--continue", "--list")
 
 

@@ -17,14 +17,14 @@ from necroscope.cli.output_file import add_output, write_output
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose
 from necroscope.cli.times import span
-from necroscope.diagnosis.comparison.baseline import Baseline, named_baseline, quiet_baseline
-from necroscope.diagnosis.comparison.flame_title import describe, flame_title
+from necroscope.diagnosis.quiet_baseline.baseline import Baseline, named_baseline, quiet_baseline
+from necroscope.diagnosis.quiet_baseline.flame_title import describe, flame_title
 from necroscope.errors import NoSamplesError, UsageError
 from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.export import FORMATS
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.flame import Flame
-from necroscope.profiles.spare import spare
+from necroscope.profiles.skip_unreadable import skip_unreadable
 from necroscope.profiles.window import Selection, Window, flame, require_samples, window
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.store import Damage, StoredSegment
@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     """Count, merge, and draw or write."""
     segments, selection, damaged = choose(arguments)
-    found, segments = spare(lambda some: window(some, selection, arguments.by), segments, selection, damaged)
+    found, segments = skip_unreadable(
+        lambda some: window(some, selection, arguments.by), segments, selection, damaged
+    )
     require_samples(found, segments)
     baseline = _baseline(arguments, segments, selection, damaged)
     tree = flame(found, baseline.window if baseline else None, inverted=arguments.inverted)

@@ -28,9 +28,9 @@ from necroscope.store.store_place import host_name
 
 if TYPE_CHECKING:
     from necroscope.kubernetes.condition import Condition
-    from necroscope.kubernetes.handover import Handover
     from necroscope.kubernetes.node_status import Standing
     from necroscope.kubernetes.report import Report, Reported
+    from necroscope.kubernetes.report_payload import Handover
 
 ACTIONS = ("show", "report", "remove")
 NICENESS = 10  # whatever runs on the node comes first
@@ -67,8 +67,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     """Tell, show, or take back."""
     # Imported here: HTTP and TLS take 30 ms, also of --help.
     from necroscope.kubernetes.access import access_of, node_of
-    from necroscope.kubernetes.kept_reports import KeptReports
     from necroscope.kubernetes.report import Report
+    from necroscope.kubernetes.unsent_reports import KeptReports
 
     settings = _settings(arguments)
     host = Host(arguments.root)
@@ -98,7 +98,7 @@ def _settings(arguments: argparse.Namespace) -> KubernetesSettings:
 
 
 def _handed_over() -> Handover:
-    from necroscope.kubernetes.handover import read_handover
+    from necroscope.kubernetes.report_payload import read_handover
 
     try:
         return read_handover(sys.stdin.buffer.read())
@@ -110,7 +110,7 @@ def _handed_over() -> Handover:
 def _last(last: Handover | None, settings: KubernetesSettings) -> Handover | None:
     """What the recorder said last, as it is to be told now: what is old says nothing about now."""
     from necroscope.kubernetes.conditions import conditions_unknown
-    from necroscope.kubernetes.handover import Handover
+    from necroscope.kubernetes.report_payload import Handover
     from necroscope.model.timestamp import iso_utc_seconds
 
     if last is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from necroscope.cli.screen import progress_bar
-from necroscope.diagnosis.explained import diagnose_now
+from necroscope.diagnosis.diagnose_range import diagnose_now
 from necroscope.errors import CannotLookError, NecroscopeError
 from necroscope.findings.examine import examine
 from necroscope.findings.unit_crash_loop import unit_crash_loop

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from necroscope.cli.answer import Answer, note_damaged
 from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import add_selection, choose
-from necroscope.diagnosis.comparison.flame_title import describe
+from necroscope.diagnosis.quiet_baseline.flame_title import describe
 from necroscope.model.timestamp import SECOND_NS, iso_utc
 from necroscope.profiles.scope import Scope, scope
-from necroscope.profiles.spare import spare
+from necroscope.profiles.skip_unreadable import skip_unreadable
 from necroscope.profiles.window import require_samples, window
 
 SHADES = " .:-=+*#%@"
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     """Bin the samples and draw them."""
     segments, selection, damaged = choose(arguments)
-    found, segments = spare(lambda some: window(some, selection, "whole"), segments, selection, damaged)
+    found, segments = skip_unreadable(
+        lambda some: window(some, selection, "whole"), segments, selection, damaged
+    )
     require_samples(found, segments)
     heatmap = scope(segments, selection, arguments.rows)
     cells = memoryview(heatmap.counts).cast("H")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer, note_damaged
+from necroscope.cli.answer import INTERRUPTED, Answer, note_damaged
 from necroscope.cli.arguments import add_root, add_store, duration
 from necroscope.cli.comparison_text import numbers_text, ratio_text, why_text
 from necroscope.cli.measuring import Wanted, have_recorded
@@ -45,7 +45,6 @@ from necroscope.store.store import Store, StoredSegment
 from necroscope.store.store_place import host_name
 
 EXIT_CODES = {Verdict.BETTER: 0, Verdict.UNCHANGED: 4, Verdict.WORSE: 4, Verdict.INCONCLUSIVE: 3}
-INTERRUPTED = 130
 SHORTEST_WINDOW = 1.0
 STYLES = {
     Verdict.BETTER: "good",

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from necroscope.cli.answer import Answer, envelope
+from necroscope.cli.answer import INTERRUPTED, Answer, envelope
 from necroscope.cli.arguments import add_root, add_store, look_duration
 from necroscope.cli.screen import Screen, progress_bar, screen_of
 from necroscope.cli.selecting import add_range
@@ -32,7 +32,6 @@ from necroscope.sources.cgroup_ledger import LEAKS_KEPT
 from necroscope.sources.zombie_pins import ZombiePins
 from necroscope.statistics.theil_sen import Trend
 
-INTERRUPTED = 130
 LOOK_SECONDS = 10.0
 
 

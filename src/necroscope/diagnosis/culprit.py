@@ -3,8 +3,8 @@
 The share of a second is that of the samples in the fullest second, since a hardware clock does not sample
 idle cores. A suspect is significant if its share in the window is at least `culprit.share` of a core and
 `culprit.lift` times that in the quiet seconds, and chance alone would do as much to any of all that were
-compared with a probability of at most `culprit.probability` (comparison/quiet_seconds and
-statistics/significance say how).
+compared with a probability of at most `culprit.probability` (quiet_baseline/quiet_seconds and
+statistics/chance_of_peaks say how).
 That it ran then and not otherwise does not make it the cause; and what always runs is no suspect, whatever
 harm it does.
 """
@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import cast
 
-from necroscope.diagnosis.comparison.baseline import AROUND_NS
-from necroscope.diagnosis.comparison.compared_seconds import Compared, Key, Shares, compare
+from necroscope.diagnosis.quiet_baseline.baseline import AROUND_NS
+from necroscope.diagnosis.quiet_baseline.compared_seconds import Compared, Key, Shares, compare
 from necroscope.model.culprit import Kind, Ranking, Suspect, Way
-from necroscope.profiles.spare import spare
+from necroscope.profiles.skip_unreadable import skip_unreadable
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import Thresholds
-from necroscope.statistics.significance import chance, seconds_above
+from necroscope.statistics.chance_of_peaks import chance, seconds_above
 from necroscope.store.store import Damage, StoredSegment
 from necroscope.store.stored_events import StoredEvent, events_between
 
@@ -71,7 +71,9 @@ def culprits_around(
     begin_ns, end_ns = min(one.begin_ns for one in windows), max(one.end_ns for one in windows)
     wide = replace(windows[0], begin_ns=begin_ns, end_ns=end_ns).widened(AROUND_NS)
     events = events_between(segments, wide, damaged)
-    return spare(lambda some: find_culprits(some, windows, events, thresholds), segments, wide, damaged)
+    return skip_unreadable(
+        lambda some: find_culprits(some, windows, events, thresholds), segments, wide, damaged
+    )
 
 
 @dataclass(slots=True)

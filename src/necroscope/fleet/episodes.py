@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.signals.episodes import LOCKUPS, episode_seconds
 from necroscope.signals.thresholds import Thresholds
 

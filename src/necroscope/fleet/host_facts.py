@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.timestamp import LATEST_US
 
 Codes = NDArray[np.int32]

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from necroscope.kubernetes.event_series import EventSeries
 from necroscope.kubernetes.names import COMPONENT, FIELD_MANAGER
-from necroscope.kubernetes.ray_pods import NodePod
 from necroscope.model.timestamp import iso_utc_seconds
+from necroscope.sources.ray_pods import NodePod
 
 LONGEST_MESSAGE = 1024
 LONGEST_NAME = 253

@@ -31,8 +31,6 @@ from necroscope.kubernetes.cluster_events import (
     subjects_of,
 )
 from necroscope.kubernetes.condition import Condition
-from necroscope.kubernetes.handover import Handover
-from necroscope.kubernetes.kept_reports import KeptReports, Waiting, too_many
 from necroscope.kubernetes.node_status import (
     conditions_patch,
     node_path,
@@ -41,9 +39,11 @@ from necroscope.kubernetes.node_status import (
     standing_conditions,
     status_path,
 )
-from necroscope.kubernetes.ray_pods import NodePod, find_ray_pods
+from necroscope.kubernetes.report_payload import Handover
+from necroscope.kubernetes.unsent_reports import KeptReports, Waiting, too_many
 from necroscope.model.retry import Deadline
 from necroscope.sources.host import Host
+from necroscope.sources.ray_pods import NodePod, find_ray_pods
 
 
 @dataclass(slots=True)

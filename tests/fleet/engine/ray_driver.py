@@ -25,8 +25,8 @@ from necroscope.fleet.engine.engine import Engine, LocalEngine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.engine.ray_tasks import CHUNKS_PER_CPU, FAN_IN, chunks_of_files, ray_engine
 from necroscope.fleet.place.place import open_place
-from necroscope.fleet.tables.opened import FleetTables
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.fleet_tables import FleetTables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.timestamp import LATEST_US
 from tests.fleet.engine.generated_tables import BEGIN_US, drawn_gathering
 from tests.fleet.test_call_trees import SECOND_NS, SECONDS

@@ -14,8 +14,8 @@ from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables import duck
-from necroscope.fleet.tables.opened import FleetTables
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.fleet_tables import FleetTables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.timestamp import HOUR_US
 
 BEGIN_US = 500_000 * HOUR_US

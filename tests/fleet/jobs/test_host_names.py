@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from necroscope.errors import ClusterError, UsageError
-from necroscope.fleet.jobs import kubernetes_pods
+from necroscope.fleet.jobs import nodes_of_ray_pods
 from necroscope.fleet.jobs.host_names import (
     HostNames,
     cluster_name,
@@ -17,7 +17,7 @@ from necroscope.fleet.jobs.host_names import (
     known_hosts,
     read_hosts_file,
 )
-from necroscope.fleet.jobs.kubernetes_pods import Pod, Pods, kubernetes_api, parse_pod, read_pods
+from necroscope.fleet.jobs.nodes_of_ray_pods import Pod, Pods, kubernetes_api, parse_pod, read_pods
 from necroscope.fleet.jobs.ray_api import read_cluster
 from necroscope.fleet.jobs.ray_rows import RayNode
 from necroscope.fleet.jobs.web_api import WebApi
@@ -174,7 +174,7 @@ def test_pods_that_may_not_be_listed(tmp_path: Path) -> None:
 
 
 def test_inside_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_pods, "SERVICE_ACCOUNT", tmp_path)
+    monkeypatch.setattr(nodes_of_ray_pods, "SERVICE_ACCOUNT", tmp_path)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(UsageError, match="no pod"):
         kubernetes_api("in-cluster", None, None)
@@ -184,6 +184,6 @@ def test_inside_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "namespace").write_text("ray\n")
     api = kubernetes_api("in-cluster", None, None)
     assert (api.address, api.token(), api.ca_file) == ("https://[fd00::1]:6443", TOKEN, tmp_path / "ca.crt")
-    assert kubernetes_pods.own_namespace() == "ray"
+    assert nodes_of_ray_pods.own_namespace() == "ray"
     with pytest.raises(ClusterError, match=re.escape(str(tmp_path / "ca.crt"))):
         read_pods(api, "ray")

@@ -17,7 +17,7 @@ from necroscope.fleet.jobs.kept_jobs import (
 )
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables.ingest import ingest
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.fleet.job import FAILED, SUCCEEDED, Job
 
 HOUR_US = 3_600_000_000

@@ -14,7 +14,7 @@ from lab.fleets.tables import write_fleet
 from necroscope.cli.main import main
 from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.engine.gathering import Gathering, gather_files, merge_parts
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.timestamp import iso_utc
 
 

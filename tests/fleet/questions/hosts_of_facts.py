@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from lab.fleets.written_tables import tables_in_folder, write_fleet_tables
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.timestamp import HOUR_US
 
 BEGIN_US = 1_776_247_200 * 10**6  # 2026-04-15T10:00:00Z

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from lab.fleets.written_tables import write_fleet_tables
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.fleet.tables.opened import FleetTables
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.fleet_tables import FleetTables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.store.store import StoredSegment
 from necroscope.store.stored_events import read_events
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lab.fleets.written_tables import tables_in_folder, write_fleet_tables
 from necroscope.fleet.tables.columns import EVENTS, FACT_SETS, FACTS, SECTIONS, SEGMENTS
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.fleet.job import FAILED, Job
 

@@ -13,7 +13,7 @@ from necroscope.fleet.questions.drift import ask_drift, conclude_drift
 from necroscope.fleet.questions.drift_facts import FactOfGroup
 from necroscope.fleet.questions.drift_hosts import gather_hosts
 from necroscope.fleet.ship.facts import NOTHING, PARTLY
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.inventory.drift.compare import compare
 from necroscope.inventory.drift.fact_table import FactTable
 from necroscope.inventory.drift.host_sets import Groups

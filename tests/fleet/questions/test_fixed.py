@@ -20,7 +20,7 @@ from necroscope.fleet.questions.fixed_hosts import (
     in_turn,
     slices_before_and_after,
 )
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.fleet.rollout import Rollout as Answer
 from necroscope.signals.thresholds import load_thresholds
 from tests.fleet.questions.generated import Shared, asked, made

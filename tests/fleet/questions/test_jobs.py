@@ -10,7 +10,7 @@ from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.questions.jobs import Gathered, Sought, ask_jobs, conclude_jobs, gathered, sort_jobs
 from necroscope.fleet.questions.jobs_gathered import NodeEvent, Recorded, gather_identities
 from necroscope.fleet.questions.jobs_window import default_window, job_numbers, overlap_us
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.job import ENDED, SUCCEEDED, Blame, Job, Jobs
 from tests.fleet.questions.jobs_tables import BEGIN, HOUR, SECOND, a_job, write_tables
 

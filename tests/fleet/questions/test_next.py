@@ -11,7 +11,7 @@ from necroscope.cli.main import main
 from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.next import LastSeen, ask_next, conclude_next
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.fleet.forecast import Forecast, Next
 from necroscope.statistics.theil_sen_many import Series
 from tests.fleet.questions.generated import Shared, asked, made

@@ -11,7 +11,7 @@ from necroscope.cli.main import main
 from necroscope.fleet.engine.engine import LocalEngine
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.questions.where import Sought, ask_where, conclude_where
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
 from necroscope.signals.thresholds import load_thresholds
 from tests.fleet.questions.generated import Shared, asked, made

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.ship.shipping import Shipped, ship
-from necroscope.fleet.ship.staging import Wish
+from necroscope.fleet.ship.run import Shipped, ship
+from necroscope.fleet.ship.stage import Wish
 from necroscope.model.event import Event
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.store.segment import Moment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from necroscope.fleet.ship.staging import RECENT_NS, around_events, within
+from necroscope.fleet.ship.stage import RECENT_NS, around_events, within
 from necroscope.store.retention import Entry
 
 NOW_NS = 1_776_247_200 * 10**9  # 2026-04-15T10:00:00Z

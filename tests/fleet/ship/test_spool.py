@@ -14,7 +14,7 @@ from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.ship.spool import Spool
 from tests.fleet.ship.stores import add_segments, check_objects, objects_in, ship_once
-from tests.fleet.ship.test_shipping import AwayPlace
+from tests.fleet.ship.test_run import AwayPlace
 from tests.stored import HOST
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from necroscope.fleet.place.canonical import canonical
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 
 BEGIN_US = 1_776_247_200 * 10**6  # 2026-04-15T10:00:00Z
 BOOT_ID = "5c1f5f0e-0000-4000-8000-000000000001"

@@ -29,7 +29,7 @@ import pytest
 
 from necroscope.fleet.place.place import open_place
 from necroscope.fleet.tables.cache import Cache
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.timestamp import hour_of
 from necroscope.sources.host import Host
 from necroscope.store.store import StoredSegment

@@ -10,7 +10,7 @@ import pytest
 
 from necroscope.errors import PlaceError, StoreError, StoreHeldError
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.tables import adding, inboxes
+from necroscope.fleet.tables import add_rows, inboxes
 from necroscope.fleet.tables import claim as claim_module
 from necroscope.fleet.tables.claim import claimed
 from necroscope.fleet.tables.index import INDEX, parse_index
@@ -317,7 +317,7 @@ def test_a_section_that_is_known_is_not_read_again(tmp_path: Path) -> None:
 
 
 def test_many_files_of_facts_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adding, "MOST_FILES", 3)
+    monkeypatch.setattr(add_rows, "MOST_FILES", 3)
     place = Elsewhere(tmp_path / "place")
     for number in range(8):
         put_facts(place, "a", BEGIN_US + number, labels={"zone": str(number)})

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from necroscope.cli.main import main
-from necroscope.diagnosis.explained import explain
+from necroscope.diagnosis.diagnose_range import explain
 from necroscope.model.advice import Advice, fix_command
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.plan import Treatment

@@ -19,7 +19,7 @@ from necroscope.sources.plain_files import MAX_LIST_BYTES, read_named
 
 if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
-    from necroscope.fleet.tables.opened import FleetTables
+    from necroscope.fleet.tables.fleet_tables import FleetTables
 
 DEFAULT_KINDS = ("nic-reset",)
 ENGINES = ("local", "ray")
@@ -121,7 +121,7 @@ def place_address(arguments: argparse.Namespace) -> str:
 
 def _open_tables(address: str) -> FleetTables:
     from necroscope.fleet.place.place import open_place
-    from necroscope.fleet.tables.reading import read_tables
+    from necroscope.fleet.tables.read_tables import read_tables
 
     tables = read_tables(open_place(address))
     if not tables.index.files:

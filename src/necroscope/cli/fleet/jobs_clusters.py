@@ -19,7 +19,7 @@ from necroscope.fleet.jobs.host_names import (
     read_hosts_file,
 )
 from necroscope.fleet.jobs.kept_jobs import keep_jobs, remember_nodes, remembered_nodes
-from necroscope.fleet.jobs.kubernetes_pods import kubernetes_api, own_namespace, read_pods
+from necroscope.fleet.jobs.nodes_of_ray_pods import kubernetes_api, own_namespace, read_pods
 from necroscope.fleet.jobs.ray_api import read_cluster
 from necroscope.fleet.jobs.web_api import WebApi
 from necroscope.fleet.place.place import open_place

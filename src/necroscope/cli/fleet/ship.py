@@ -21,8 +21,8 @@ from necroscope.errors import NecroscopeError, UsageError
 from necroscope.store.config import PROFILES, FleetSettings, load_fleet_settings, parse_spool
 
 if TYPE_CHECKING:
-    from necroscope.fleet.ship.shipping import Shipped
-    from necroscope.fleet.ship.staging import Wish
+    from necroscope.fleet.ship.run import Shipped
+    from necroscope.fleet.ship.stage import Wish
 
 NICENESS = 10  # whatever runs on the node comes first
 LONGEST_SECONDS = 7 * 86400.0
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     """Stage and send."""
     from necroscope.fleet.packages import needs_packages
     from necroscope.fleet.place.place import open_place
-    from necroscope.fleet.ship.shipping import ship
+    from necroscope.fleet.ship.run import ship
 
     os.nice(NICENESS)
     said = {"place": arguments.fleet, "profiles": arguments.profiles}
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _wish(arguments: argparse.Namespace, settings: FleetSettings) -> Wish:
-    from necroscope.fleet.ship.staging import Wish
+    from necroscope.fleet.ship.stage import Wish
     from necroscope.signals.thresholds import load_thresholds
     from necroscope.sources.host import Host
     from necroscope.store.store import Store, safe_name

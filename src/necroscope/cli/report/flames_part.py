@@ -10,12 +10,12 @@ from necroscope.cli.flame import tree_lines
 from necroscope.cli.report.blocks import Block, Figure, Paragraph, Section, redacted_flame
 from necroscope.cli.report.incident import Incident
 from necroscope.cli.selecting import around_event
-from necroscope.diagnosis.comparison.baseline import Baseline, quiet_baseline
-from necroscope.diagnosis.comparison.flame_title import describe, flame_title
+from necroscope.diagnosis.quiet_baseline.baseline import Baseline, quiet_baseline
+from necroscope.diagnosis.quiet_baseline.flame_title import describe, flame_title
 from necroscope.errors import NecroscopeError, NoSamplesError
 from necroscope.model.remedy_ids import MOVE_INTERRUPTS
 from necroscope.profiles.export.svg import encode_svg
-from necroscope.profiles.spare import spare
+from necroscope.profiles.skip_unreadable import skip_unreadable
 from necroscope.profiles.window import Selection, Window, flame, require_samples, window
 from necroscope.store.stored_events import StoredEvent
 
@@ -56,7 +56,7 @@ def _core(incident: Incident, symptom: StoredEvent) -> int | None:
 
 def _figures(incident: Incident, selection: Selection) -> Iterator[Block]:
     damaged = incident.damaged
-    found, segments = spare(
+    found, segments = skip_unreadable(
         lambda some: window(some, selection), incident.chosen.segments, selection, damaged
     )
     require_samples(found, segments)

@@ -11,7 +11,7 @@ from necroscope.cli.diagnose import MOST, diagnose_all, set_range_around, wanted
 from necroscope.cli.events import read_events_of
 from necroscope.cli.selecting import Chosen, choose_range
 from necroscope.cli.times import Moment
-from necroscope.diagnosis.explained import EXPLAINED
+from necroscope.diagnosis.diagnose_range import EXPLAINED
 from necroscope.errors import NecroscopeError, UsageError
 from necroscope.model.diagnosis import Diagnosis
 from necroscope.model.event import Event

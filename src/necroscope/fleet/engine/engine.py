@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from necroscope.fleet.engine.gathering import Gathering, gather_files
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 
 T = TypeVar("T")
 U = TypeVar("U")

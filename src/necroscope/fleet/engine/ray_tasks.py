@@ -24,8 +24,8 @@ from necroscope.fleet.engine.gathering import Gathering, gather_files
 from necroscope.fleet.engine.ray_connection import joined
 from necroscope.fleet.engine.ray_errors import translate_errors
 from necroscope.fleet.engine.ray_work import Chunk
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.fleet.tables.index import TableFile
-from necroscope.fleet.tables.opened import FleetTables
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -43,7 +43,7 @@ def gather_chunk(chunk: Chunk) -> pa.Table:
     """The part of an answer that some files have; on a node that has none of them they are fetched."""
     from necroscope.fleet.engine.gathering import gather_files
     from necroscope.fleet.place.place import open_place
-    from necroscope.fleet.tables.reading import bringing
+    from necroscope.fleet.tables.read_tables import bringing
 
     _be_modest()
     paths = bringing(open_place(chunk.address))(chunk.files)

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from necroscope.errors import UsageError
-from necroscope.fleet.jobs.kubernetes_pods import Pods
+from necroscope.fleet.jobs.nodes_of_ray_pods import Pods
 from necroscope.fleet.jobs.ray_api import RanJob, RayCluster
 from necroscope.fleet.jobs.ray_rows import RayNode
 from necroscope.model.fleet.job import Job

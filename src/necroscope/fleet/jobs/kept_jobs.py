@@ -18,7 +18,7 @@ from necroscope.fleet.place.canonical import SHORT, canonical, digest_of
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.columns import JOBS
 from necroscope.fleet.tables.duck import connected
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.job import Job
 from necroscope.model.timestamp import hour_of
 from necroscope.store.store import safe_name

@@ -11,7 +11,7 @@ from necroscope.fleet.place.place import Place
 from necroscope.fleet.questions.culprit_common import common_suspects
 from necroscope.fleet.questions.culprit_events import ChosenEvents, choose_events
 from necroscope.fleet.questions.culprit_work import ComparedEvent, Comparing, compare_event
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.common_culprit import CommonCulprits, NotCompared
 from necroscope.signals.thresholds import Thresholds, load_thresholds
 

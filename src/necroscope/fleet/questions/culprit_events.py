@@ -11,7 +11,7 @@ from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.episodes import gather_episodes
 from necroscope.fleet.questions.culprit_work import EventToCompare, ShippedSegment
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.common_culprit import NotCompared
 from necroscope.model.timestamp import HOUR_US
 from necroscope.signals.thresholds import Thresholds

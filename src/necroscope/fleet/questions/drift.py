@@ -13,7 +13,7 @@ from dataclasses import replace
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.questions.drift_facts import FactOfGroup, FleetFacts, read_fleet_facts
 from necroscope.fleet.questions.drift_hosts import FleetHosts, gather_hosts
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.inventory.drift.compare import compare
 from necroscope.inventory.drift.host_sets import Groups
 from necroscope.model.drift import Drift

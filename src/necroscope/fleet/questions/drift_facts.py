@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from necroscope.fleet.ship.facts import NOT_READ, PARTLY
 from necroscope.fleet.tables.duck import connected
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.fleet.tables.parquet import batches
 from necroscope.inventory.drift.fact_table import FactTable, Hosts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 
 # A time and what was then as one text, so that the smallest is the first and the largest the last.
 THEN = "lpad(CAST(time_us AS VARCHAR), 20, '0') || coalesce(facts, '')"

@@ -17,7 +17,7 @@ from necroscope.fleet.questions.fixed_hosts import (
     in_turn,
     slices_before_and_after,
 )
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.rollout import Period, Rollout
 from necroscope.model.timestamp import HOUR_US
 from necroscope.model.verdict import Verdict

@@ -11,7 +11,7 @@ from necroscope.fleet.call_trees import CallTrees, merge_profiles, merge_trees, 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.questions.culprit_events import ChosenEvents, choose_events
 from necroscope.fleet.questions.culprit_work import EventToCompare, bring_recordings, window_of
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.common_culprit import NotCompared
 from necroscope.model.fleet.fleet_flame import FleetFlame
 from necroscope.profiles.window import Selection, Split, recorded_seconds

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from necroscope.fleet.engine.engine import Engine
-from necroscope.fleet.jobs.failure_signs import find_sign
+from necroscope.fleet.jobs.failure_patterns import find_sign
 from necroscope.fleet.questions.jobs_chance import Coverage, Draw, Excess, weigh
 from necroscope.fleet.questions.jobs_gathered import (
     NodeEvent,
@@ -34,7 +34,7 @@ from necroscope.fleet.questions.jobs_window import (
     ends_together,
     job_numbers,
 )
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.job import FAILED, SUCCEEDED, Blame, ChanceCheck, Job, JobBlame, Jobs
 from necroscope.model.timestamp import SECOND_US
 

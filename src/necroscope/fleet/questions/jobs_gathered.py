@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 
 SHORTEST_BUCKET_US = 60 * 10**6
 ADDRESSES = ("address", "instance_id")  # facts of the section `identity`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from necroscope.fleet.jobs.failure_signs import Sign
+from necroscope.fleet.jobs.failure_patterns import Sign
 from necroscope.fleet.questions.jobs_gathered import Recorded
 from necroscope.fleet.questions.jobs_window import Look, Window, job_numbers
 from necroscope.model.fleet.job import ENDED, Blame, ChanceCheck, Job, JobBlame

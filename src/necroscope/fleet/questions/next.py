@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from necroscope.diagnosis.zombies.wall import Cost, Outlook, Wall, find_wall
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.forecast import Forecast, Next
 from necroscope.model.timestamp import SECOND_US
 from necroscope.signals.thresholds import load_thresholds

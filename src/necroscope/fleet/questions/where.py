@@ -19,7 +19,7 @@ from necroscope.fleet.questions.where_confounding import (
 )
 from necroscope.fleet.questions.where_sentences import note_of, sentence_of, unknown_sentence
 from necroscope.fleet.questions.where_values import Value, find_values, is_compared, unknown_units
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
 from necroscope.signals.thresholds import Thresholds, load_thresholds
 from necroscope.statistics.graded_hosts import exact_p

@@ -16,7 +16,7 @@ from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.engine.gathering import Gathering
 from necroscope.fleet.episodes import gather_episodes, texts
 from necroscope.fleet.host_facts import UNKNOWN, FactColumn, HostFacts, gather_facts
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.fleet.concentration import Exposed
 from necroscope.model.timestamp import HOUR_US
 from necroscope.signals.thresholds import Thresholds

@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from necroscope.errors import StoreError
 from necroscope.fleet.place.place import BadObjectError, Place, Stored
-from necroscope.fleet.tables.adding import UNFIT, Adding, Change, Known, arrow_tables
+from necroscope.fleet.tables.add_rows import UNFIT, Adding, Change, Known, arrow_tables
 from necroscope.fleet.tables.claim import Claim, claimed
 from necroscope.fleet.tables.columns import TABLES
-from necroscope.fleet.tables.dropping import blobs_beyond, hours_beyond, outdated_files, remove_all
+from necroscope.fleet.tables.drop_old import blobs_beyond, hours_beyond, outdated_files, remove_all
 from necroscope.fleet.tables.inboxes import Batch, batches, read_batch, reject_odd_hours, waiting_parts
 from necroscope.fleet.tables.index import (
     FILE,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from necroscope.inventory.drift.fact_table import FactTable, VaryingFact
-from necroscope.inventory.drift.folding import Row
+from necroscope.inventory.drift.fold_facts import Row
 from necroscope.inventory.drift.host_sets import Groups, HostSets
 from necroscope.inventory.drift.ranking import rank_groups, rank_hosts, relevance_of
 from necroscope.inventory.drift.rollup import Rollup, find_rollups

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from necroscope.inventory.drift.fact_table import Hosts, VaryingFact
-from necroscope.inventory.drift.folding import Row
+from necroscope.inventory.drift.fold_facts import Row
 from necroscope.inventory.drift.host_sets import Groups
 from necroscope.inventory.drift.splits import FEWEST_PER_VALUE, Split, decides, discord, likeness
 from necroscope.statistics.confounding import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from necroscope.inventory.drift.confounding import find_twins, follow_labels, p_among_alike, part_followers
 from necroscope.inventory.drift.fact_table import VaryingFact
-from necroscope.inventory.drift.folding import Row, by_split, by_subject, join_subjects, order_of_fact
+from necroscope.inventory.drift.fold_facts import Row, by_split, by_subject, join_subjects, order_of_fact
 from necroscope.inventory.drift.host_sets import LEAST_P, Groups, HostSets
 from necroscope.inventory.drift.likely_cause import find_likely_cause, search_in
 from necroscope.inventory.drift.splits import compare_groups, compare_hosts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from necroscope.inventory.drift.folding import Row
+from necroscope.inventory.drift.fold_facts import Row
 from necroscope.inventory.drift.host_sets import Groups
 from necroscope.inventory.drift.ranking import relevance_of
 from necroscope.inventory.drift.splits import Candidate

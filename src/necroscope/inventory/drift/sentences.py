@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from necroscope.inventory.drift.fact_table import Hosts
-from necroscope.inventory.drift.folding import Row
+from necroscope.inventory.drift.fold_facts import Row
 from necroscope.inventory.drift.host_sets import HostSets
 from necroscope.inventory.drift.splits import Candidate
 from necroscope.inventory.drift.subjects import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from necroscope import __version__
-from necroscope.diagnosis.comparison.quiet_seconds import HARMLESS
+from necroscope.diagnosis.quiet_baseline.quiet_seconds import HARMLESS
 from necroscope.model.timestamp import SECOND_US
 from necroscope.server.one_file.collected import (
     ROOM_BYTES,

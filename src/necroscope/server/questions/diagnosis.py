@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from necroscope.diagnosis.explained import NOTHING_TO_EXPLAIN, Explanation, explain, symptoms_in
+from necroscope.diagnosis.diagnose_range import NOTHING_TO_EXPLAIN, Explanation, explain, symptoms_in
 from necroscope.diagnosis.recorded import accidents_between
 from necroscope.findings.unit_held_back import sentence
 from necroscope.server.questions.culprit import suspect_answer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from necroscope.diagnosis.explained import Explanation
+from necroscope.diagnosis.diagnose_range import Explanation
 from necroscope.model.advice import fix_command
 from necroscope.model.diagnosis import Diagnosis, Link, Rival
 from necroscope.model.finding import Evidence

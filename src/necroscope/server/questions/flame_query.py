@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from necroscope.diagnosis.comparison.baseline import Baseline, named_baseline, quiet_baseline
-from necroscope.diagnosis.comparison.flame_title import describe, flame_title
+from necroscope.diagnosis.quiet_baseline.baseline import Baseline, named_baseline, quiet_baseline
+from necroscope.diagnosis.quiet_baseline.flame_title import describe, flame_title
 from necroscope.errors import NoSamplesError, UsageError
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.pruned_tree import pruned
-from necroscope.profiles.spare import spare
+from necroscope.profiles.skip_unreadable import skip_unreadable
 from necroscope.profiles.tree_bytes import TreeBytes, tree_bytes
 from necroscope.profiles.window import SHORTEST_SECONDS, Selection, Window, window
 from necroscope.server.questions.failure import without_paths
@@ -67,7 +67,9 @@ def count_stacks(store: RecordedStore, span: Range, filters: Filters, asked: Tre
     damaged: list[Damage] = []
     selection = asked_selection(span, filters)
     segments = store.segments_of(span.host)
-    found, left = spare(lambda some: window(some, selection, asked.by), segments, selection, damaged)
+    found, left = skip_unreadable(
+        lambda some: window(some, selection, asked.by), segments, selection, damaged
+    )
     require_some(found, left)
     baseline, notes = _baseline(left, selection, asked, span.host, damaged)
     tree = tree_bytes(found, baseline.window if baseline else None, inverted=asked.inverted)

@@ -13,7 +13,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from necroscope.diagnosis.explained import Explanation
+from necroscope.diagnosis.diagnose_range import Explanation
 from necroscope.errors import NothingRecordedError, StoreError
 from necroscope.model.timestamp import iso_utc, parse_compact_utc
 from necroscope.model.visible_text import LINES, visible_text

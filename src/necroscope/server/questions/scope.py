@@ -6,7 +6,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 
 from necroscope.profiles.scope import scope
-from necroscope.profiles.spare import spare
+from necroscope.profiles.skip_unreadable import skip_unreadable
 from necroscope.server.questions.recorded_store import Damaged, RecordedStore
 from necroscope.server.questions.selection import (
     LONGEST_SECONDS,
@@ -55,7 +55,7 @@ def ask_scope(store: RecordedStore, span: Range, filters: Filters, rows: int) ->
     selection = asked_selection(span, filters)
     segments = store.segments_of(span.host)
     require_profile(segments, selection)
-    found, _ = spare(lambda some: scope(some, selection, rows), segments, selection, damaged)
+    found, _ = skip_unreadable(lambda some: scope(some, selection, rows), segments, selection, damaged)
     return Scope(
         begin_us=found.begin_ns // US_NS,
         columns=found.columns,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from necroscope.fleet.episodes import first_events
 from necroscope.fleet.tables.duck import viewed
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.server.questions.fleet.fleet_span import FleetSpan
 from necroscope.signals.thresholds import load_thresholds
 

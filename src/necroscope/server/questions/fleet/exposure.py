@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from necroscope.fleet.tables.duck import viewed
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.fleet.tables.index import TableFile
-from necroscope.fleet.tables.opened import FleetTables
 
 HOURS_KEPT = 24 * 35
 QUERY = """SELECT filename, host, facts, CAST(sum(recorded_us) AS BIGINT) AS recorded_us,

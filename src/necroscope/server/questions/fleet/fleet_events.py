@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from necroscope.errors import UsageError
 from necroscope.fleet.tables.duck import viewed
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.timestamp import HOUR_US
 from necroscope.server.questions.fleet.answer_of import answer_of
 from necroscope.server.questions.fleet.fleet_answers import FleetEvent, FleetEvents

@@ -20,7 +20,7 @@ from necroscope.server.questions.recorded_store import RecordedStore
 
 if TYPE_CHECKING:
     from necroscope.fleet.engine.engine import Engine
-    from necroscope.fleet.tables.opened import FleetTables
+    from necroscope.fleet.tables.fleet_tables import FleetTables
     from necroscope.server.questions.fleet.episodes import HostEpisode
     from necroscope.server.questions.fleet.exposure import Exposure, Hour
     from necroscope.server.questions.fleet.fleet_span import FleetSpan
@@ -82,7 +82,7 @@ class FleetStore:
         return tables
 
     def _newest(self) -> FleetTables:
-        from necroscope.fleet.tables.reading import read_tables
+        from necroscope.fleet.tables.read_tables import read_tables
 
         try:
             found, self.trouble = read_tables(self.place), ""

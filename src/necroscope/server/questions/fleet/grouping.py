@@ -10,7 +10,7 @@ from necroscope.fleet import host_facts
 from necroscope.fleet.engine.engine import Engine
 from necroscope.fleet.host_facts import gather_facts
 from necroscope.fleet.questions.where import UNKNOWN_VALUE
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 
 
 @dataclass(frozen=True, slots=True)

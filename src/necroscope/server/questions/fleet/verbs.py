@@ -16,7 +16,7 @@ from necroscope.fleet.questions.jobs import Sought as SoughtJobs
 from necroscope.fleet.questions.jobs import ask_jobs
 from necroscope.fleet.questions.next import ask_next
 from necroscope.fleet.questions.where import ask_where
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.drift import Difference, Drift
 from necroscope.model.fleet.concentration import Concentration, Standing, Where
 from necroscope.model.fleet.job import Blame, JobBlame, Jobs

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.tables.adding import Adding
+from necroscope.fleet.tables.add_rows import Adding
 from necroscope.fleet.tables.index import ALWAYS, FILE, Index, TableFile
 from necroscope.fleet.tables.parquet import decoded
 from necroscope.model.timestamp import HOUR_US, hour_begin_us

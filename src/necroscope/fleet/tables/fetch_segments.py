@@ -30,7 +30,7 @@ from necroscope.fleet.tables.cache import (
     translate_errors,
 )
 from necroscope.fleet.tables.duck import connected
-from necroscope.fleet.tables.opened import FleetTables
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.timestamp import HOUR_US, LATEST_US, parse_compact_utc
 from necroscope.store.durable import write_durably
 from necroscope.store.store import DESCRIPTION, safe_name

@@ -10,8 +10,8 @@ from necroscope.errors import StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.cache import Cache, Wanted, default_cache
+from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.fleet.tables.index import INDEX, MAX_INDEX_BYTES, Index, TableFile, parse_index
-from necroscope.fleet.tables.opened import FleetTables
 
 
 def read_tables(place: Place, cache: Cache | None = None) -> FleetTables:

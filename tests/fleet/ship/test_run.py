@@ -13,9 +13,9 @@ import pytest
 from necroscope.errors import NothingRecordedError, PlaceError, StoreHeldError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.place.place import Stored
-from necroscope.fleet.ship import staging
+from necroscope.fleet.ship import stage
 from necroscope.fleet.ship.requests import Range, make_request
-from necroscope.fleet.ship.shipping import LOCK
+from necroscope.fleet.ship.run import LOCK
 from necroscope.sources.host import Host
 from necroscope.store.process_lock import locked
 from necroscope.store.store import read_segment
@@ -240,7 +240,7 @@ def test_facts_come_once_an_hour_and_their_sections_once(
     first = ship_once(tmp_path, place, facts_of=host)
     assert first.blobs > 5
     assert ship_once(tmp_path, place, facts_of=host).staged == 0
-    monkeypatch.setattr(staging, "hour_of", lambda time_us: "20990101T00")
+    monkeypatch.setattr(stage, "hour_of", lambda time_us: "20990101T00")
     hour_later = ship_once(tmp_path, place, facts_of=host)
     assert (hour_later.staged, hour_later.sent, hour_later.blobs) == (1, 1, 0)
     parts = check_objects(objects_in(place.root))

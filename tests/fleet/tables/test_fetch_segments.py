@@ -10,8 +10,8 @@ import pytest
 
 from lab.fleets.written_tables import write_fleet_tables
 from necroscope.errors import NothingRecordedError, StoreError
-from necroscope.fleet.tables.reading import read_tables
-from necroscope.fleet.tables.segments_brought import bring_files, bring_segment, is_inside
+from necroscope.fleet.tables.fetch_segments import bring_files, bring_segment, is_inside
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.store.store import Store, describe_files
 from tests.fleet.tables.places import Elsewhere
 from tests.stored import HOST, UTC_NS, event_of, sealed_segment, seconds_of

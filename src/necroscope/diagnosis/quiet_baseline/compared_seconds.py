@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from necroscope.diagnosis.comparison.quiet_seconds import quiet_seconds
+from necroscope.diagnosis.quiet_baseline.quiet_seconds import quiet_seconds
 from necroscope.errors import NoSamplesError
 from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS, iso_utc

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from necroscope.errors import NecroscopeError, NothingRecordedError, PlaceError, StoreError, StoreHeldError
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.ship.memory import Memory, read_memory
 from necroscope.fleet.ship.requests import Request, read_requests
-from necroscope.fleet.ship.sending import Sender
 from necroscope.fleet.ship.spool import Spool
-from necroscope.fleet.ship.staging import Stager, Wish
+from necroscope.fleet.ship.stage import Stager, Wish
+from necroscope.fleet.ship.state import Memory, read_memory
+from necroscope.fleet.ship.upload import Sender
 from necroscope.store.process_lock import LOCK_MODE, AlreadyHeldError, locked
 
 LOCK = "lock"

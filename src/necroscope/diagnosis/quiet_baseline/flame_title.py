@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from necroscope.diagnosis.comparison.baseline import Baseline
+from necroscope.diagnosis.quiet_baseline.baseline import Baseline
 from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.export.title import Title
 from necroscope.profiles.window import SHORTEST_SECONDS, Selection, Window

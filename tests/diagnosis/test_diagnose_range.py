@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.diagnosis.explained import diagnose_now, explain_each, symptoms_in
+from necroscope.diagnosis.diagnose_range import diagnose_now, explain_each, symptoms_in
 from necroscope.model.event import Event
 from necroscope.model.reading import Reading
 from necroscope.sources.kernel_log import KERNEL_LOG, KernelLog, LogLine

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from necroscope.kubernetes.event_series import EventSeries, parse_series, series_document
-from necroscope.kubernetes.handover import Handover, read_handover, write_handover
-from necroscope.kubernetes.ray_pods import NodePod
+from necroscope.kubernetes.report_payload import Handover, read_handover, write_handover
 from necroscope.sources.plain_files import read_plain
+from necroscope.sources.ray_pods import NodePod
 from necroscope.store.durable import write_durably
 from necroscope.store.trusted_folder import make_trusted
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.fleet.ship.memory import FILE, Memory, read_memory
+from necroscope.fleet.ship.state import FILE, Memory, read_memory
 
 
 def test_it_comes_back_as_it_was(tmp_path: Path) -> None:

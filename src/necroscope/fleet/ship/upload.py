@@ -12,9 +12,9 @@ from typing import Protocol, runtime_checkable
 
 from necroscope.errors import PlaceError, StoreError
 from necroscope.fleet.place.place import Place
-from necroscope.fleet.ship.memory import Memory
 from necroscope.fleet.ship.parts import FACTS
 from necroscope.fleet.ship.spool import Opened, Spool, Waiting, Wanted
+from necroscope.fleet.ship.state import Memory
 
 MOST_SKEW_US = 15 * 60 * 10**6  # what S3 itself puts up with
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from necroscope.fleet.jobs.failure_signs import NODE, OWN, failure_rules, find_sign
+from necroscope.fleet.jobs.failure_patterns import NODE, OWN, failure_rules, find_sign
 from necroscope.fleet.jobs.ray_api import shorten_output
 from necroscope.model.fleet.job import FAILED, Job
 from tests.fleet.jobs.answers import recorded

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.diagnosis.comparison.baseline import quiet_baseline
+from necroscope.diagnosis.quiet_baseline.baseline import quiet_baseline
 from necroscope.errors import NoSamplesError
 from necroscope.profiles.window import Selection
 from necroscope.signals.thresholds import load_thresholds

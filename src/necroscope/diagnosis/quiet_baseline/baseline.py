@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from necroscope.diagnosis.comparison.quiet_seconds import FARTHEST, quiet_seconds
+from necroscope.diagnosis.quiet_baseline.quiet_seconds import FARTHEST, quiet_seconds
 from necroscope.errors import NoSamplesError
 from necroscope.model.time_range import TimeRange, merged
 from necroscope.model.timestamp import SECOND_NS, iso_utc
-from necroscope.profiles.spare import spare
+from necroscope.profiles.skip_unreadable import skip_unreadable
 from necroscope.profiles.tally import tally
 from necroscope.profiles.window import Selection, Split, Window, require_samples, touched, windows
 from necroscope.signals.thresholds import Thresholds
@@ -42,12 +42,12 @@ def quiet_baseline(
 ) -> Baseline:
     """The quiet seconds around a selection, on its cores. NoSamplesError: there are none."""
     wide = selection.widened(AROUND_NS)
-    parts, left = spare(
+    parts, left = skip_unreadable(
         lambda some: _quiet_parts(some, selection, thresholds, damaged), segments, wide, damaged
     )
     if not parts:
         raise NoSamplesError(NO_QUIET, hint="necroscope timeline shows what is recorded")
-    found, _ = spare(lambda some: windows(some, parts, split), left, wide, damaged)
+    found, _ = skip_unreadable(lambda some: windows(some, parts, split), left, wide, damaged)
     return Baseline(found, _quiet_text(parts, selection))
 
 
@@ -60,7 +60,7 @@ def named_baseline(
 ) -> Baseline:
     """Another stretch, in UTC, with the same filters. NoSamplesError: nothing of it is recorded."""
     part = replace(selection, begin_ns=span[0], end_ns=span[1], boot_id="", offset_ns=0)
-    found, left = spare(lambda some: windows(some, (part,), split), segments, part, damaged)
+    found, left = skip_unreadable(lambda some: windows(some, (part,), split), segments, part, damaged)
     if not found.seconds:
         require_samples(found, left)
     return Baseline(found, f"{part.seconds:.3g} s until {iso_utc(part.end_ns)}")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.kubernetes.ray_pods import NodePod, find_ray_pods, parse_log_folder, pod_uid
 from necroscope.sources.host import Host
+from necroscope.sources.ray_pods import NodePod, find_ray_pods, parse_log_folder, pod_uid
 
 UID = "0f1e2d3c-4b5a-4978-8697-a5b4c3d2e1f0"
 SYSTEMD = UID.replace("-", "_")

@@ -17,7 +17,6 @@ from pathlib import Path
 from necroscope.errors import StoreError
 from necroscope.fleet.place.canonical import digest_of
 from necroscope.fleet.ship.facts import take_facts
-from necroscope.fleet.ship.memory import Memory
 from necroscope.fleet.ship.parts import (
     COUNTERS,
     FACTS,
@@ -33,6 +32,7 @@ from necroscope.fleet.ship.parts import (
 from necroscope.fleet.ship.recorded import Recorded
 from necroscope.fleet.ship.requests import Request
 from necroscope.fleet.ship.spool import Spool, Waiting
+from necroscope.fleet.ship.state import Memory
 from necroscope.fleet.ship.summary import summarise
 from necroscope.model.timestamp import hour_of, parse_compact_utc
 from necroscope.signals.thresholds import Thresholds

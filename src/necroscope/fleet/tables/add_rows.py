@@ -22,7 +22,7 @@ from necroscope.fleet.place.place import Place
 from necroscope.fleet.tables.columns import KEYS, TABLES, TIMES
 from necroscope.fleet.tables.index import ALWAYS, Index, TableFile, table_file
 from necroscope.fleet.tables.parquet import decoded, encoded, in_order, joined, one_array
-from necroscope.fleet.tables.reading import bringing
+from necroscope.fleet.tables.read_tables import bringing
 from necroscope.model.timestamp import HOUR_US, hour_of
 
 HOURS_AT_ONCE = 4  # each takes the memory of an hour of the fleet

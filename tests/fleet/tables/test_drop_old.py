@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from necroscope.errors import StoreError
-from necroscope.fleet.tables import dropping
+from necroscope.fleet.tables import drop_old
 from necroscope.fleet.tables.index import INDEX, DamagedIndexError, Index, index_bytes, parse_index
 from necroscope.fleet.tables.ingest import ingest
-from necroscope.fleet.tables.reading import read_tables
+from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.model.timestamp import HOUR_US
 from tests.fleet.tables.places import Elsewhere
 from tests.fleet.tables.shipped import BEGIN_US, put_facts, put_files, put_segment, rows_of
@@ -48,7 +48,7 @@ def test_old_hours_leave_the_index_then_their_files_and_blobs_go(
     assert [row["begin_us"] for row in rows_of(place, "segments")] == [recent_us()]
     assert any("20260415T10" in name for name in names(place)), "somebody may still be reading"
     assert ingest(place, keep_us=30 * DAY_US).removed.files == 0
-    monkeypatch.setattr(dropping, "READ_FOR_US", 0)
+    monkeypatch.setattr(drop_old, "READ_FOR_US", 0)
     done = ingest(place, keep_us=30 * DAY_US)
     assert (done.removed.hours, done.removed.files, done.removed.blobs) == (0, 2, 2)
     assert not any("20260415T10" in name for name in names(place))
@@ -59,7 +59,7 @@ def test_old_hours_leave_the_index_then_their_files_and_blobs_go(
 
 
 def test_without_keep_everything_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dropping, "READ_FOR_US", 0)
+    monkeypatch.setattr(drop_old, "READ_FOR_US", 0)
     place = Elsewhere(tmp_path)
     put_segment(place, "a", 10**15)
     ingest(place)
@@ -77,7 +77,7 @@ def test_files_that_were_replaced_go_an_hour_later(tmp_path: Path, monkeypatch: 
     ingest(place)
     assert before in names(place)
     assert tables.paths("segments")[0].exists(), "who has read the index before can go on"
-    monkeypatch.setattr(dropping, "READ_FOR_US", 0)
+    monkeypatch.setattr(drop_old, "READ_FOR_US", 0)
     assert ingest(place).removed.files == 1
     assert before not in names(place)
     assert len(rows_of(place, "segments")) == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from necroscope.diagnosis.comparison.quiet_seconds import MOST, quiet_seconds
+from necroscope.diagnosis.quiet_baseline.quiet_seconds import MOST, quiet_seconds
 from necroscope.model.event import Event
 from necroscope.model.time_range import TimeRange
 from necroscope.signals.thresholds import load_thresholds

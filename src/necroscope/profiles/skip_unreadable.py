@@ -13,7 +13,7 @@ T = TypeVar("T")
 UNREADABLE = (StoreError, CannotLookError)  # damaged, or not permitted
 
 
-def spare(
+def skip_unreadable(
     read: Callable[[list[StoredSegment]], T],
     segments: list[StoredSegment],
     selection: Selection,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from necroscope.statistics.significance import bursts, chance, seconds_above
+from necroscope.statistics.chance_of_peaks import bursts, chance, seconds_above
 
 WINDOW, COMPARED, PROBABILITY = 6, 60, 0.01
 
