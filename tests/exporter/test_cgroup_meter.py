@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from necroscope.exporter.cgroup_meter import MOST_OWNERS, CgroupMeter, zombies_by_owner
+from necroscope.exporter.cgroup_meter import CgroupMeter, zombies_by_owner
+from necroscope.exporter.families import MAX_OWNERS
 from necroscope.model.reading import Absence, Reading
 from necroscope.signals.cgroup_counts import CgroupCounts
 from necroscope.signals.thresholds import load_thresholds
@@ -129,7 +130,7 @@ def test_owners_are_units_else_programs_else_unknown() -> None:
 def test_owners_are_bounded_and_none_is_lost() -> None:
     groups = [group(f"/{n}.service", n + 1) for n in range(40)]
     owners = zombies_by_owner(ledger(*groups, zombies=1000))  # of groups that the ledger does not list too
-    assert len(owners) == MOST_OWNERS + 1
+    assert len(owners) == MAX_OWNERS + 1
     assert owners["39.service"] == 40 and "19.service" not in owners
     assert sum(owners.values()) == 1000
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from necroscope.exporter.families import MAX_DEVICES
 from necroscope.exporter.meter import Meter
-from necroscope.exporter.nic_meter import MOST_DEVICES
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Severity
 from necroscope.model.node_state import ActiveFinding, NodeState
@@ -210,9 +210,9 @@ def test_resets_are_unknown_without_the_kernel_log() -> None:
 def test_made_up_devices_do_not_make_series_without_end() -> None:
     events = [reset(n * 60, device=f"eth{n}") for n in range(1000)]
     counted = resets(observed(segment_of({KERNEL_LOG: [kernel_log()]}), events))
-    assert len(counted) == MOST_DEVICES + 1
+    assert len(counted) == MAX_DEVICES + 1
     assert sum(counted.values()) == 1000
-    assert counted[("other", "")] == 1000 - MOST_DEVICES
+    assert counted[("other", "")] == 1000 - MAX_DEVICES
 
 
 def test_every_kind_of_event_is_there_and_history_is_not_counted() -> None:

@@ -19,7 +19,7 @@ from necroscope.cli.screen import Screen
 from necroscope.cli.selecting import Chosen, add_range, choose_range
 from necroscope.cli.times import EventName, Moment, event_name
 from necroscope.diagnosis.diagnose_range import EXPLAINED, NOTHING_TO_EXPLAIN, explain_each, symptoms_in
-from necroscope.diagnosis.recorded import accidents_between
+from necroscope.diagnosis.read_around_event import accidents_between
 from necroscope.errors import CannotLookError, UsageError
 from necroscope.model.accident import Accident
 from necroscope.model.diagnosis import Diagnosis

@@ -126,7 +126,7 @@ def _diagnose_event(arguments: argparse.Namespace, host: Host, id: str) -> tuple
     """Why it happened, and which recordings could not be asked."""
     # Imported here: most plans come from a look, and need no columns of a store.
     from necroscope.diagnosis.diagnose import diagnose
-    from necroscope.diagnosis.recorded import recorded_scene
+    from necroscope.diagnosis.read_around_event import recorded_scene
     from necroscope.diagnosis.symptom import KINDS
     from necroscope.store.store import Store
     from necroscope.store.stored_events import find_event

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from necroscope.diagnosis.diagnose import conclude, diagnose
 from necroscope.diagnosis.observe import observe
-from necroscope.diagnosis.recorded import recorded_scene
+from necroscope.diagnosis.read_around_event import recorded_scene
 from necroscope.diagnosis.scene import Scene
 from necroscope.diagnosis.starvation import Starvation
 from necroscope.diagnosis.symptom import KINDS, symptom_events

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from necroscope.exporter.families import Sample
+from necroscope.exporter.families import MAX_OWNERS, Sample
 from necroscope.signals.cgroup_counts import CgroupCounts, growth_of
 from necroscope.signals.cgroup_leaks import groups_by_owner
 from necroscope.sources.cgroup_ledger import CGROUP_LEDGER, CgroupLedger
 from necroscope.sources.memory_cgroups import MEMORY_CGROUPS, MemoryCgroups
 from necroscope.store.segment import Moment
 
-MOST_OWNERS = 20  # with a series of their own
 OTHER, UNKNOWN = "other", "unknown"
 
 
@@ -52,7 +51,7 @@ def zombies_by_owner(ledger: CgroupLedger) -> dict[str, int]:
     owners: Counter[str] = Counter()
     for owner, groups in groups_by_owner(ledger).items():
         owners[owner or UNKNOWN] += sum(group.zombies for group in groups)
-    largest = {owner: zombies for owner, zombies in owners.most_common(MOST_OWNERS) if zombies}
+    largest = {owner: zombies for owner, zombies in owners.most_common(MAX_OWNERS) if zombies}
     # There also where it is 0: a sum over owners then is 0 as well, and not missing.
     rest = max(ledger.zombies - sum(largest.values()), 0)
     return {**largest, OTHER: largest.get(OTHER, 0) + rest}

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+# With series of their own; the rest is "other". Names can be made up, and a node may have hundreds of each.
+MAX_UNITS = 20
+MAX_OWNERS = 20
+MAX_DEVICES = 64
+
 
 class Sample(NamedTuple):
     """One value of a family; its label values are in the order of the family's labels."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from necroscope.exporter.cgroup_meter import CgroupMeter
 from necroscope.exporter.core_meter import CoreMeter
-from necroscope.exporter.families import Sample
+from necroscope.exporter.families import MAX_UNITS, Sample
 from necroscope.exporter.nic_meter import NicMeter
 from necroscope.model.event import EVENT_KINDS, Event
 from necroscope.model.finding import Severity
@@ -33,7 +33,6 @@ from necroscope.sources.units import UNITS
 from necroscope.store.segment import Moment
 
 MOST_REMEMBERED = 512  # events; more cores than that are not saturated at once
-MOST_UNITS = 20  # with a series of their own
 
 
 class Meter:
@@ -174,7 +173,7 @@ class _RestartMeter:
 
     def _count(self, name: str, added: int) -> None:
         self.total += added
-        series = name if name in self.by_unit or len(self.by_unit) < MOST_UNITS else "other"
+        series = name if name in self.by_unit or len(self.by_unit) < MAX_UNITS else "other"
         self.by_unit[series] = self.by_unit.get(series, 0) + added
 
     def samples(self) -> Iterator[Sample]:

@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from necroscope.exporter.families import Sample
+from necroscope.exporter.families import MAX_DEVICES, Sample
 from necroscope.model.episode import Episode
 from necroscope.model.event import Event
 from necroscope.signals.episodes import Episodes
 from necroscope.signals.reset_reason import REASONS
 from necroscope.sources.nic_timeouts import NicTimeouts
 
-MOST_DEVICES = 64  # names can be made up in the kernel log, and a node may have hundreds of virtual functions
 OTHER = ("other", "")
 # The line that says why may come after the first one, and a counter cannot be taken back.
 REASON_WITHIN_NS = 2 * 10**9
@@ -68,7 +67,7 @@ class NicMeter:
     def _series(self, device: str, driver: str) -> Nic:
         nic = (device, driver)
         if nic not in self.resets:
-            if len(self.resets) >= MOST_DEVICES:
+            if len(self.resets) >= MAX_DEVICES:
                 nic = OTHER
             self.resets.setdefault(nic, dict.fromkeys(REASONS, 0))
         return nic

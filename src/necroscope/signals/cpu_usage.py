@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from necroscope.signals.counter_steps import rise
 from necroscope.sources.cores import CORES, Cores, CoreTime
 from necroscope.store.segment import Segment
 
@@ -97,13 +98,13 @@ def sum_usage(usages: Iterable[CpuUsage]) -> CpuUsage:
 
 def _subtract(before: CoreTime, after: CoreTime, begin_ns: int, end_ns: int) -> CpuUsage | None:
     # The kernel lets idle and iowait step back by a tick now and then. Written out: 96 CPUs, every second.
-    user = max(after.user - before.user, 0) + max(after.nice - before.nice, 0)
-    system = max(after.system - before.system, 0)
-    softirq = max(after.softirq - before.softirq, 0)
-    irq = max(after.irq - before.irq, 0)
-    steal = max(after.steal - before.steal, 0)
-    iowait = max(after.iowait - before.iowait, 0)
-    idle = max(after.idle - before.idle, 0)
+    user = rise(before.user, after.user) + rise(before.nice, after.nice)
+    system = rise(before.system, after.system)
+    softirq = rise(before.softirq, after.softirq)
+    irq = rise(before.irq, after.irq)
+    steal = rise(before.steal, after.steal)
+    iowait = rise(before.iowait, after.iowait)
+    idle = rise(before.idle, after.idle)
     total = user + system + softirq + irq + steal + iowait + idle
     if not total:
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from necroscope.model.event import Event
 from necroscope.model.time_range import TimeRange
-from necroscope.signals.steps import Steps
+from necroscope.signals.counter_steps import Steps, rise
 from necroscope.sources.reclaim import RECLAIM, Reclaim
 from necroscope.store.segment import Moment, Segment, Step
 
@@ -62,10 +62,10 @@ def reclaimed_in(step: Step[Reclaim]) -> Reclaimed:
     return Reclaimed(
         step.before.time_ns,
         step.after.time_ns,
-        max(after.scanned_directly - before.scanned_directly, 0),
-        max(after.scanned_by_kswapd - before.scanned_by_kswapd, 0),
-        max(after.allocation_stalls - before.allocation_stalls, 0),
-        None if None in compacted else max((compacted[1] or 0) - (compacted[0] or 0), 0),
+        rise(before.scanned_directly, after.scanned_directly),
+        rise(before.scanned_by_kswapd, after.scanned_by_kswapd),
+        rise(before.allocation_stalls, after.allocation_stalls),
+        None if None in compacted else rise(compacted[0] or 0, compacted[1] or 0),
         after,
     )
 

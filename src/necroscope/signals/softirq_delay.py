@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from necroscope.signals.steps import Steps
+from necroscope.signals.counter_steps import Steps, rise
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThread, SoftirqThreads
 from necroscope.store.segment import Moment, Segment, Step
 
@@ -52,5 +52,5 @@ def delays_in(step: Step[SoftirqThreads]) -> Iterator[SoftirqDelay]:
     for thread in step.after.value:
         if thread.pid in earlier:
             # A counter that fell is another thread's, which got the pid of one that ended.
-            delay_ns = max(thread.run_delay_ns - earlier[thread.pid], 0)
+            delay_ns = rise(earlier[thread.pid], thread.run_delay_ns)
             yield SoftirqDelay(thread, step.before.time_ns, step.after.time_ns, delay_ns)

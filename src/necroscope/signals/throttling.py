@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from necroscope.signals.steps import Steps
+from necroscope.signals.counter_steps import Steps
 from necroscope.sources.throttling import THROTTLING, Throttling
 from necroscope.store.segment import Moment, Segment, Step
 

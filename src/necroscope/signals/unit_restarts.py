@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from necroscope.signals.steps import Steps
+from necroscope.signals.counter_steps import Steps, rise_since_start
 from necroscope.sources.units import UNITS, Unit, Units
 from necroscope.store.segment import Moment, Segment, Step
 
@@ -57,5 +57,5 @@ def restarts_in(step: Step[Units]) -> Iterator[Restarts]:
     for unit in step.after.value:
         last = known.get(unit.name, 0)
         if unit.restarts is not None and last is not None:
-            count = unit.restarts - last if unit.restarts >= last else unit.restarts
+            count = rise_since_start(last, unit.restarts)
             yield Restarts(unit, step.before.time_ns, step.after.time_ns, count)

@@ -253,7 +253,7 @@ def test_facts_that_were_staged_before_a_kill_are_remembered(tmp_path: Path, pla
     host = Host(Path(__file__).parents[2] / "hosts/debian-6.1-v2")
     (tmp_path / HOST).mkdir()
     ship_once(tmp_path, AwayPlace(place.root), facts_of=host)
-    (tmp_path / HOST / ".ship/memory.json").unlink()
+    (tmp_path / HOST / ".ship/progress.json").unlink()
     segment = add_segment(tmp_path, 0)
     ship_once(tmp_path, place, facts_of=host)
     parts = check_objects(objects_in(place.root))
@@ -309,7 +309,7 @@ def test_without_its_memory_it_sends_the_same_again(tmp_path: Path, place: Folde
     add_segments(tmp_path, 3, {1: "nic-reset"})
     ship_once(tmp_path, place)
     before = objects_in(place.root)
-    (tmp_path / HOST / ".ship/memory.json").write_text("{")
+    (tmp_path / HOST / ".ship/progress.json").write_text("{")
     assert ship_once(tmp_path, place).sent == 6
     assert objects_in(place.root) == before
 

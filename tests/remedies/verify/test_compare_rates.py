@@ -12,7 +12,6 @@ import pytest
 from necroscope.model.verdict import Verdict
 from necroscope.remedies.verify.compare_rates import compare_rates
 from necroscope.remedies.verify.judge import expected
-from necroscope.remedies.verify.needed import needed_seconds
 from necroscope.remedies.verify.quantities import (
     NIC_RESETS,
     SATURATED_CORE_SECONDS,
@@ -21,6 +20,7 @@ from necroscope.remedies.verify.quantities import (
     Quantity,
 )
 from necroscope.remedies.verify.spans import Span, Spans
+from necroscope.remedies.verify.time_needed import needed_seconds
 from necroscope.statistics.gamma_poisson import Counted
 
 BETTER, UNCHANGED, WORSE, INCONCLUSIVE = Verdict

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from necroscope.errors import NecroscopeError, NothingRecordedError, PlaceError, StoreError, StoreHeldError
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.ship.requests import Request, read_requests
+from necroscope.fleet.ship.shipping_progress import ShippingProgress, read_progress
 from necroscope.fleet.ship.spool import Spool
 from necroscope.fleet.ship.stage import Stager, Wish
-from necroscope.fleet.ship.state import Memory, read_memory
 from necroscope.fleet.ship.upload import Sender
 from necroscope.store.process_lock import LOCK_MODE, AlreadyHeldError, locked
 
@@ -59,10 +59,10 @@ class _Run:
         self._end = end
         self._place = place
         self._spool = spool
-        self._memory = read_memory(spool.folder) or Memory()
-        self._memory.move_to(place.address)
-        self._stager = Stager(wish, spool, self._memory, end)
-        self._sender = Sender(place, wish.name, spool, self._memory, end)
+        self._progress = read_progress(spool.folder) or ShippingProgress()
+        self._progress.move_to(place.address)
+        self._stager = Stager(wish, spool, self._progress, end)
+        self._sender = Sender(place, wish.name, spool, self._progress, end)
         self._wish = wish
         self._refused: list[NecroscopeError] = []
 
@@ -94,7 +94,7 @@ class _Run:
                 self._answer(requests)
             except PlaceError as problem:
                 error = problem
-        self._memory.is_away = isinstance(error, PlaceError)
+        self._progress.is_away = isinstance(error, PlaceError)
         return self._saved(error)
 
     def _answer(self, requests: list[Request]) -> None:
@@ -108,9 +108,9 @@ class _Run:
 
     def _saved(self, error: NecroscopeError | None) -> NecroscopeError | None:
         if error is None and not self._spool.waiting():
-            self._memory.success_us = time.time_ns() // 1000
+            self._progress.success_us = time.time_ns() // 1000
         try:
-            self._memory.save(self._spool.folder)
+            self._progress.save(self._spool.folder)
         except OSError as problem:
             return error or StoreError(f"{self._spool.folder}: {problem.strerror}")
         return error
@@ -130,8 +130,8 @@ class _Run:
             waiting=len(self._spool.waiting()),
             waiting_bytes=self._spool.total_bytes(),
             given_up=tuple(staged.given_up),
-            given_up_total=self._memory.given_up_total,
-            success_us=self._memory.success_us,
+            given_up_total=self._progress.given_up_total,
+            success_us=self._progress.success_us,
             is_more=staged.is_more or sent.is_more,
             problems=tuple(problems),
             error=error,

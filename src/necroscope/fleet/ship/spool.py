@@ -2,7 +2,7 @@
 
     .ship/parts/NAME-SHA.json   in the place they are hosts/HOST/inbox/NAME-SHA.json
     .ship/blobs/SHA256          hard links to files of segments, so that retention cannot take them; sections
-    .ship/memory.json, lock
+    .ship/progress.json, lock
 
 A part is written after its blobs. What is half done after a kill is done again or swept away.
 """

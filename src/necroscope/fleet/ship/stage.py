@@ -31,8 +31,8 @@ from necroscope.fleet.ship.parts import (
 )
 from necroscope.fleet.ship.recorded import Recorded
 from necroscope.fleet.ship.requests import Request
+from necroscope.fleet.ship.shipping_progress import ShippingProgress
 from necroscope.fleet.ship.spool import Spool, Waiting
-from necroscope.fleet.ship.state import Memory
 from necroscope.fleet.ship.summary import summarise
 from necroscope.model.timestamp import hour_of, parse_compact_utc
 from necroscope.signals.thresholds import Thresholds
@@ -78,11 +78,11 @@ class Staged:
 class Stager:
     """Stages until a moment of the monotonic clock."""
 
-    def __init__(self, wish: Wish, spool: Spool, memory: Memory, end: float) -> None:
+    def __init__(self, wish: Wish, spool: Spool, progress: ShippingProgress, end: float) -> None:
         self.staged = Staged()
         self._wish = wish
         self._spool = spool
-        self._memory = memory
+        self._progress = progress
         self._end = end
 
     def stage(self, requests: Sequence[Request]) -> None:
@@ -98,7 +98,7 @@ class Stager:
             for one in self._spool.keep_within(self._wish.spool_bytes):
                 self._give_up(one.name)
             self._spool.sync()
-            self._memory.save(self._spool.folder)
+            self._progress.save(self._spool.folder)
         except OSError as error:
             hint = "what was recorded stays in the store"
             raise StoreError(f"{self._spool.folder}: {error.strerror or error}", hint=hint) from error
@@ -108,36 +108,38 @@ class Stager:
         wanted = within(Recorded(self._wish.folder).entries, asked.range.begin_us, asked.range.end_us)
         damaged = {path.name for path in self.staged.damaged}
         left = [
-            one for one in wanted if _name(FILES, one) not in self._memory.staged and one.name not in damaged
+            one
+            for one in wanted
+            if _name(FILES, one) not in self._progress.staged and one.name not in damaged
         ]
         return not left and asked.range.end_us <= now_us
 
     def _remember(self, recorded: Recorded) -> None:
-        self._memory.forget(recorded.names)
+        self._progress.forget(recorded.names)
         for waiting in self._spool.waiting():
-            if waiting.name not in self._memory.staged:  # we were killed before it was remembered
-                self._memory.staged.add(waiting.name)
+            if waiting.name not in self._progress.staged:  # we were killed before it was remembered
+                self._progress.staged.add(waiting.name)
                 self._remember_facts(waiting)
 
     def _remember_facts(self, waiting: Waiting) -> None:
         if waiting.kind == FACTS:
             with suppress(StoreError):  # damaged: that is told when it is to be sent
                 document = json.loads(self._spool.open(waiting).content)
-                self._memory.add_facts(int(document["time_us"]), str(document["facts"]))
+                self._progress.add_facts(int(document["time_us"]), str(document["facts"]))
 
     def _stage_facts(self) -> None:
         now_us = time.time_ns() // 1000
         hour = hour_of(now_us)
-        if self._wish.facts_of is None or f"{FACTS}-{hour}" in self._memory.staged:
+        if self._wish.facts_of is None or f"{FACTS}-{hour}" in self._progress.staged:
             return
         facts = take_facts(self._wish.facts_of, now_us)
         if facts is None:
             return
         for digest, content in facts.blobs.items():
-            if digest not in self._memory.sections:
+            if digest not in self._progress.sections:
                 self._spool.put_blob(digest, content)
         self._spool.put(facts_part(self._wish.name, hour, now_us, facts.id, facts.sections))
-        self._memory.add_facts(now_us, facts.id)
+        self._progress.add_facts(now_us, facts.id)
         self._note(f"{FACTS}-{hour}")
 
     def _stage_segments(self, recorded: Recorded) -> None:
@@ -146,7 +148,7 @@ class Stager:
             with recorded.damage_noted(entry.name):
                 segment, is_clock_right = recorded.read(entry)
                 is_this_boot = entry.boot_id == newest_boot
-                facts = self._memory.facts_at(segment.end_ns // 1000, is_this_boot=is_this_boot)
+                facts = self._progress.facts_at(segment.end_ns // 1000, is_this_boot=is_this_boot)
                 told = summarise(
                     segment, self._wish.name, facts, self._wish.thresholds, is_clock_right=is_clock_right
                 )
@@ -164,14 +166,14 @@ class Stager:
         elif self._wish.profiles == "events":
             self._stage_files(FILES, around_events(entries, time.time_ns()), recorded)
         if self._wish.counters:
-            left = [one for one in entries if _name(FILES, one) not in self._memory.staged]
+            left = [one for one in entries if _name(FILES, one) not in self._progress.staged]
             self._stage_files(COUNTERS, left, recorded)
 
     def _want_again(self, names: set[str]) -> None:
         """What was given up before somebody asked for it."""
-        again = names & self._memory.given_up
-        self._memory.given_up -= again
-        self._memory.staged -= again
+        again = names & self._progress.given_up
+        self._progress.given_up -= again
+        self._progress.staged -= again
 
     def _stage_files(self, kind: str, entries: Sequence[Entry], recorded: Recorded) -> None:
         for entry in self._new(kind, entries):
@@ -197,7 +199,7 @@ class Stager:
         While the place is away that may be too long, and older whole segments give way.
         """
         room = self._wish.spool_bytes - size_bytes
-        if self._memory.is_away:
+        if self._progress.is_away:
             for one in self._spool.keep_within(room, whole_only=True):
                 self._give_up(one.name)
         return self._spool.total_bytes() <= room
@@ -205,7 +207,7 @@ class Stager:
     def _new(self, kind: str, entries: Sequence[Entry]) -> Iterator[Entry]:
         """Sealed segments of which no such part was staged, as long as there is time."""
         for entry in entries:
-            if entry.is_open or _name(kind, entry) in self._memory.staged:
+            if entry.is_open or _name(kind, entry) in self._progress.staged:
                 continue
             if time.monotonic() > self._end:
                 self.staged.is_more = True
@@ -213,12 +215,12 @@ class Stager:
             yield entry
 
     def _note(self, name: str) -> None:
-        self._memory.staged.add(name)
+        self._progress.staged.add(name)
         self.staged.names.append(name)
 
     def _give_up(self, name: str) -> None:
-        self._memory.given_up.add(name)
-        self._memory.given_up_total += 1
+        self._progress.given_up.add(name)
+        self._progress.given_up_total += 1
         self.staged.given_up.append(name)
 
 

@@ -13,8 +13,8 @@ from typing import Protocol, runtime_checkable
 from necroscope.errors import PlaceError, StoreError
 from necroscope.fleet.place.place import Place
 from necroscope.fleet.ship.parts import FACTS
+from necroscope.fleet.ship.shipping_progress import ShippingProgress
 from necroscope.fleet.ship.spool import Opened, Spool, Waiting, Wanted
-from necroscope.fleet.ship.state import Memory
 
 MOST_SKEW_US = 15 * 60 * 10**6  # what S3 itself puts up with
 
@@ -41,12 +41,12 @@ class Sent:
 class Sender:
     """Sends until a moment of the monotonic clock."""
 
-    def __init__(self, place: Place, host: str, spool: Spool, memory: Memory, end: float) -> None:
+    def __init__(self, place: Place, host: str, spool: Spool, progress: ShippingProgress, end: float) -> None:
         self.sent = Sent()
         self._place = place
         self._host = host
         self._spool = spool
-        self._memory = memory
+        self._progress = progress
         self._end = end
         self._is_clock_known = False
 
@@ -62,7 +62,7 @@ class Sender:
             except StoreError as error:  # ours, not the place's: it is staged once more
                 self.sent.damaged.append(error)
                 self._spool.remove(waiting)
-                self._memory.staged.discard(waiting.name)
+                self._progress.staged.discard(waiting.name)
         self._spool.sweep()
 
     def _send(self, waiting: Waiting) -> None:
@@ -81,7 +81,7 @@ class Sender:
     def _send_blob(self, waiting: Waiting, wanted: Wanted) -> None:
         name = f"hosts/{self._host}/blobs/{wanted.digest}"
         if not self._spool.has_blob(wanted):
-            is_there = wanted.digest in self._memory.sections or (
+            is_there = wanted.digest in self._progress.sections or (
                 wanted.bytes is not None and self._place.size(name) == wanted.bytes
             )
             if not is_there:
@@ -96,7 +96,7 @@ class Sender:
 
     def _remember_sections(self, opened: Opened) -> None:
         """Only those of the last facts: others may be needed again, but not soon."""
-        self._memory.sections = {blob.digest for blob in opened.blobs}
+        self._progress.sections = {blob.digest for blob in opened.blobs}
 
     def _compare_clocks(self, name: str) -> None:
         """The SDK sets its own clock right in silence; all that we tell would still be of the wrong time."""

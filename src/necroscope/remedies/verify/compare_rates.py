@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from necroscope.model.amounts import time_text
 from necroscope.model.verdict import Verdict
 from necroscope.remedies.verify.judge import expected, judge, weigh
-from necroscope.remedies.verify.needed import needed_seconds, shortest_seconds, time_to_show_an_end
 from necroscope.remedies.verify.quantities import Kind, Quantity
 from necroscope.remedies.verify.spans import Spans, variance_of
 from necroscope.remedies.verify.stretches import is_much_longer, is_usual
+from necroscope.remedies.verify.time_needed import needed_seconds, shortest_seconds, time_to_show_an_end
 from necroscope.statistics.gamma_poisson import Counted, probability_below, ratio_interval
 
 

@@ -13,10 +13,10 @@ from necroscope.model.plan import Goal, Plan
 from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.remedies.verify.judge import expected
-from necroscope.remedies.verify.needed import time_to_show_an_end
 from necroscope.remedies.verify.observe import Level, Recording, observe, observe_level
 from necroscope.remedies.verify.quantities import QUANTITIES, UNIT_RESTARTS, Kind, Quantity
 from necroscope.remedies.verify.spans import Spans
+from necroscope.remedies.verify.time_needed import time_to_show_an_end
 from necroscope.remedies.verify.verify_change import RARE_SECONDS
 from necroscope.signals.thresholds import load_thresholds
 from necroscope.sources.host import Host

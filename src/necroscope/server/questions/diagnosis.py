@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from necroscope.diagnosis.diagnose_range import NOTHING_TO_EXPLAIN, Explanation, explain, symptoms_in
-from necroscope.diagnosis.recorded import accidents_between
+from necroscope.diagnosis.read_around_event import accidents_between
 from necroscope.findings.unit_held_back import sentence
 from necroscope.server.questions.culprit import suspect_answer
 from necroscope.server.questions.events import events_in, recorded_event

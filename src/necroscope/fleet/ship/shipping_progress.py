@@ -17,13 +17,13 @@ from necroscope.sources.plain_files import read_plain
 from necroscope.store.durable import write_durably
 
 SCHEMA = 1
-FILE = "memory.json"
+FILE = "progress.json"
 MAX_BYTES = 64 << 20
 MOST_FACTS = 500  # of different facts, or hours: three weeks
 
 
 @dataclass(slots=True)
-class Memory:
+class ShippingProgress:
     """Names are those of parts, without their digests."""
 
     place: str = ""
@@ -76,7 +76,7 @@ class Memory:
         write_durably(spool / FILE, canonical(document))
 
 
-def read_memory(spool: Path) -> Memory | None:
+def read_progress(spool: Path) -> ShippingProgress | None:
     """What is remembered; None where there is nothing, or it cannot be read."""
     try:
         return _parsed(json.loads(read_plain(spool / FILE, MAX_BYTES)))
@@ -84,11 +84,11 @@ def read_memory(spool: Path) -> Memory | None:
         return None
 
 
-def _parsed(document: Any) -> Memory:
+def _parsed(document: Any) -> ShippingProgress:
     if document["schema"] != SCHEMA:
         raise ValueError("of another version")
     names = {name: {str(one) for one in document[name]} for name in ("staged", "given_up", "sections")}
-    return Memory(
+    return ShippingProgress(
         place=str(document["place"]),
         facts=[(int(since_us), str(id)) for since_us, id in document["facts"]],
         is_away=bool(document["is_away"]),
