@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from necroscope.agent import findings_feed
 from necroscope.agent.findings_feed import AgentFindings
 from necroscope.findings.active_findings import ActiveFindings
 from necroscope.model.node_state import NodeState
@@ -48,3 +53,38 @@ def test_what_was_recorded_before_is_read_by_a_child(tmp_path: Path, monkeypatch
         "the child that read what was recorded has died"
     ]
     assert findings.state
+    monkeypatch.setattr(findings_feed, "REBUILD_SECONDS", 0.2)
+    monkeypatch.setattr(ActiveFindings, "rebuild", lambda *_: time.sleep(60))
+    assert findings.rebuild(tmp_path / HOST, BOOT_ID, now_ns) == [
+        "the child that read what was recorded was ended after 0.2 s"
+    ]
+
+
+def test_the_child_ends_with_the_recorder(tmp_path: Path) -> None:
+    script = f"""
+import os, time
+from pathlib import Path
+from necroscope.agent.findings_feed import AgentFindings
+from necroscope.findings.active_findings import ActiveFindings
+
+def rebuild(*_):
+    Path({str(tmp_path / "child")!r}).write_text(str(os.getpid()))
+    time.sleep(60)
+
+ActiveFindings.rebuild = rebuild
+AgentFindings({{}}, print).rebuild(Path("/"), "", 0)
+"""
+    with subprocess.Popen([sys.executable, "-c", script]) as recorder:
+        wait_for(lambda: bool((tmp_path / "child").exists() and (tmp_path / "child").read_text()))
+        child = int((tmp_path / "child").read_text())
+        recorder.kill()
+    wait_for(
+        lambda: not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_bytes()
+    )
+
+
+def wait_for(is_done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not is_done():
+        assert time.monotonic() < end
+        time.sleep(0.02)

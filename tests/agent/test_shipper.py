@@ -142,6 +142,20 @@ def test_one_without_a_place_starts_nothing_until_it_has_one(tmp_path: Path, mak
     assert (calls(tmp_path), shipper.status.every_seconds) == (["ship --fleet elsewhere --seconds 240s"], 7)
 
 
+def test_a_place_that_a_whole_fleet_is_given_is_not_used_at_once(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipper = make(f"echo '{GOOD}'")
+    shipper._settings = FleetSettings
+    shipper.load()
+    monkeypatch.setattr(shipper_module, "FIRST_SECONDS", 60.0)
+    monkeypatch.setattr("random.uniform", lambda _, high: high)
+    shipper._settings = lambda: SETTINGS
+    shipper.load()
+    shipper.tick()
+    assert shipper.is_on and not calls(tmp_path)
+
+
 def test_the_command_names_the_store_and_the_root(tmp_path: Path) -> None:
     words = [*OURSELVES, "fleet", "ship", "--json", "--store", "/s", "--root", str(tmp_path)]
     assert ship_command(Host(tmp_path), Path("/s"), None) == words

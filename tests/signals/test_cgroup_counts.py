@@ -103,6 +103,13 @@ def test_live_recorded_and_stored_counts_are_the_same(leaking: StoredSegment) ->
     assert [count.dying for count in over(segment)] == DYING
 
 
+def test_a_window_shorter_than_the_pace_is_kept_empty(leaking: StoredSegment) -> None:
+    live = CgroupCounts({**load_thresholds(None), "wall.rate_seconds": 5.0})
+    for second in range(30):
+        assert live.feed(counted(second, 3))
+    assert len(live.recent) <= 1
+
+
 def test_growth_is_that_since_the_purge(leaking: StoredSegment) -> None:
     growth = growth_of(stored_counts(leaking))
     assert growth and growth.after_drop

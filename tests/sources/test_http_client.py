@@ -51,6 +51,20 @@ def test_a_redirect_is_an_answer_and_not_followed() -> None:
         assert elsewhere.asked == []
 
 
+@pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
+def test_an_address_without_a_port(scheme: str, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def refuse(address: tuple[str, int], *_: object, **__: object) -> None:
+        asked.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    with HttpClient(f"{scheme}://[fd00:ec2::254]") as client, pytest.raises(UnansweredError):
+        client.ask("GET", "/")
+    assert asked == [("fd00:ec2::254", port)]
+
+
 def test_no_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with client_of(echo) as (_, client):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +17,8 @@ from necroscope.store.clock import take_anchor
 from necroscope.store.segment import Moment
 
 Take = Callable[[NodeState | None], None]
+REBUILD_SECONDS = 60.0  # 96 CPUs take 3 s; a disk that hangs must not keep the node unrecorded
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 class AgentFindings:
@@ -40,6 +43,7 @@ class AgentFindings:
         with os.fdopen(os.memfd_create("findings"), "w+b") as result:
 
             def hand_back() -> None:
+                _end_with_parent()  # or it would hold the store's lock for a recorder that is dead
                 problems = self._fold.rebuild(folder, boot_id, now_ns)
                 pickle.dump((self._fold, problems), result)
                 result.flush()
@@ -49,7 +53,11 @@ class AgentFindings:
                 child.start()
             except OSError:  # too many processes: then it stays
                 return self._fold.rebuild(folder, boot_id, now_ns)
-            child.join()
+            child.join(REBUILD_SECONDS)
+            if child.is_alive():
+                child.kill()
+                child.join()
+                return [f"the child that read what was recorded was ended after {REBUILD_SECONDS:g} s"]
             result.seek(0)
             try:
                 read: tuple[ActiveFindings, list[str]] = pickle.load(result)
@@ -67,3 +75,9 @@ class AgentFindings:
         except Exception as error:  # noqa: BLE001 - counters and samples go on
             self.state, self.error = None, f"{type(error).__name__}: {error}"
         self._take(self.state)
+
+
+def _end_with_parent() -> None:
+    import ctypes  # only the child has its memory
+
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -39,8 +39,9 @@ class Shipper:
         self._command = list(command)
         self._settings = settings
         self._failures = 0  # in a row
+        self._place = ""
+        self._not_before = 0.0
         self.load()
-        self._not_before = time.monotonic() + random.uniform(0, min(self.status.every_seconds, FIRST_SECONDS))
 
     @property
     def is_on(self) -> bool:
@@ -49,9 +50,12 @@ class Shipper:
 
     def load(self) -> None:
         """Read the settings, again at every SIGHUP."""
-        settings = self._settings()
+        settings, was_on = self._settings(), self.is_on
         self._place = settings.place
         self.status = replace(self.status, every_seconds=settings.every_seconds)
+        if not was_on:  # a fleet that is told at once does not ship at once
+            first_seconds = min(settings.every_seconds, FIRST_SECONDS)
+            self._not_before = time.monotonic() + random.uniform(0, first_seconds)
 
     def tick(self) -> None:
         """See to the child at work, and start one when it is time. It never waits."""

@@ -101,8 +101,10 @@ def record_here(host: Host, store: Path, seconds: float, progress: Progress) -> 
         perf="perf",
         say=lambda _: None,
     )
-    with signals() as asked, held(folder), _ticking(seconds, progress):
-        status = Agent(orders, folder, asked).run()
+    with signals() as asked, held(folder):
+        agent = Agent(orders, folder, asked)  # it forks, and the progress bar is a thread
+        with _ticking(seconds, progress):
+            status = agent.run()
     if status.store_error:
         raise StoreError(f"what was measured cannot be kept: {status.store_error}")
     return not asked.was_stopped

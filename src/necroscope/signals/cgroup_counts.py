@@ -57,7 +57,7 @@ class CgroupCounts:
             return None
         if not self.recent or count.time_ns - self.recent[-1].time_ns >= KEEP_EVERY_NS - SECOND_NS // 2:
             self.recent.append(count)
-        while count.time_ns - self.recent[0].time_ns > rate_ns(self.thresholds):
+        while self.recent and count.time_ns - self.recent[0].time_ns > rate_ns(self.thresholds):
             self.recent.popleft()
         return count
 

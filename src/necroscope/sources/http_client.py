@@ -170,16 +170,16 @@ class HttpClient:
         import http.client
         import ssl
 
-        host, port = str(self._parts.hostname), self._parts.port
+        host, port = str(self._parts.hostname), self._parts.port  # without a port, http.client cuts up IPv6
         if self._parts.scheme == "http":
-            connection = http.client.HTTPConnection(host, port)
+            connection = http.client.HTTPConnection(host, port or http.client.HTTP_PORT)
         else:
             try:
                 context = ssl.create_default_context(cafile=self._ca_file)
             except OSError as error:
                 what = f"{self._ca_file}: {error.strerror or error}"
                 raise UnansweredError(what, hint="--ca-file FILE") from error
-            connection = http.client.HTTPSConnection(host, port, context=context)
+            connection = http.client.HTTPSConnection(host, port or http.client.HTTPS_PORT, context=context)
         connection.auto_open = 0  # or it would connect again by itself, without a limit
         return connection
 
