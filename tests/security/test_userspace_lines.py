@@ -28,8 +28,8 @@ from necroscope.sources.kernel_log import (
 from necroscope.store.config import load_record_settings, load_trust_kmsg
 from necroscope.store.counters import read_counters
 from necroscope.store.journal import moment_frame, read_journal
-from necroscope.store.log_trust import trusting_programs
 from necroscope.store.segment import Moment
+from necroscope.store.trust_programs import trusting_programs
 from tests.agent.test_log_clock import Clocks, clocks, kmsg, marks  # noqa: F401 - fixtures
 from tests.segments import BEGIN_NS, kernel_log, segment_of
 from tests.stored import moment_of, write_moments

@@ -15,9 +15,9 @@ from necroscope.model.reading import Reading
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.sources.kernel_log import KERNEL_LOG
 from necroscope.store.clock import Anchor
-from necroscope.store.log_trust import trusting_programs
 from necroscope.store.sampler import Sampler
 from necroscope.store.segment import MAX_STEP_NS, Moment
+from necroscope.store.trust_programs import trusting_programs
 
 Watch = Callable[[Moment], Sequence[Event]]
 Observe = Callable[[Moment, Sequence[Event]], None]

@@ -16,10 +16,10 @@ from necroscope.model.examination import Examination, NotChecked
 from necroscope.signals.thresholds import Thresholds
 from necroscope.sources.host import Host
 from necroscope.sources.units import UNITS
-from necroscope.store.log_trust import trusting_programs
 from necroscope.store.sampler import sample
 from necroscope.store.segment import Segment
 from necroscope.store.store import Damage, Store
+from necroscope.store.trust_programs import trusting_programs
 
 
 @dataclass(frozen=True, slots=True)

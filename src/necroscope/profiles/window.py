@@ -13,7 +13,7 @@ from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import iso_utc
 from necroscope.profiles.flame import Flame, Label, Side
 from necroscope.profiles.open_profile import open_profile
-from necroscope.profiles.sampling_rate import sampling_rate
+from necroscope.profiles.recorded_rate import sampling_rate
 from necroscope.profiles.search import Search, compiled
 from necroscope.store.journal import JOURNAL
 from necroscope.store.segment import SEAM_NS

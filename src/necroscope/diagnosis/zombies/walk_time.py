@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from necroscope.diagnosis.zombies.walks import Walk, is_work, walk_of
 from necroscope.errors import StoreError
 from necroscope.model.time_range import TimeRange
-from necroscope.profiles.sampling_rate import sampling_rate
+from necroscope.profiles.recorded_rate import sampling_rate
 from necroscope.profiles.tally import CLOCKS
 from necroscope.profiles.window import Selection, Window, flame, window
 from necroscope.store.store import StoredSegment
