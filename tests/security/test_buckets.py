@@ -18,7 +18,7 @@ from necroscope.errors import PlaceError, StoreError
 from necroscope.fleet.place.folder import FolderPlace
 from necroscope.fleet.tables import parquet
 from necroscope.fleet.tables.cache import Wanted, fetch_checked
-from necroscope.fleet.tables.fetch_segments import bring_files
+from necroscope.fleet.tables.download_segments import bring_files
 from necroscope.fleet.tables.index import DamagedIndexError, Index, TableFile, index_bytes, parse_index
 from necroscope.fleet.tables.ingest import ingest
 from necroscope.fleet.tables.read_tables import read_tables

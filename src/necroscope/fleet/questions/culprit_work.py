@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from necroscope.diagnosis.culprit import culprits_around
 from necroscope.errors import NecroscopeError, NoSamplesError
 from necroscope.fleet.place.place import open_place
-from necroscope.fleet.tables.fetch_segments import bring_files, brought_store
+from necroscope.fleet.tables.download_segments import bring_files, brought_store
 from necroscope.model.culprit import Ranking
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.profiles.window import Selection

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from necroscope.fleet.place.canonical import SHORT, canonical, digest_of
 from necroscope.fleet.tables.columns import KEYS, TABLES, TIMES
-from necroscope.fleet.tables.fetch_segments import is_inside, is_plain
+from necroscope.fleet.tables.download_segments import is_inside, is_plain
 from necroscope.model.event import EVENT_KINDS
 from necroscope.model.snapshot import MAX_SECTIONS
 from necroscope.model.timestamp import HOUR_US, LATEST_US

@@ -11,8 +11,8 @@ import re
 
 from necroscope.model.fix import State
 from necroscope.model.plan import Step
-from necroscope.remedies.actions.bounds import why_not_drop
 from necroscope.remedies.actions.counting import count_zombies, noise_floor, still_falling
+from necroscope.remedies.actions.page_cache_zombies import why_not_drop
 from necroscope.remedies.actions.purge import purge, purge_action
 from necroscope.remedies.actions.record_rules import why_not_live, why_other_keys
 from necroscope.sources.host import Host

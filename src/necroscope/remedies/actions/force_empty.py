@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from necroscope.model.plan import Step
-from necroscope.remedies.actions.bounds import page_cache_holds_none
+from necroscope.remedies.actions.page_cache_zombies import page_cache_holds_none
 from necroscope.remedies.actions.purge import cgroup_of, purge_cgroup
 from necroscope.sources.host import Host
 

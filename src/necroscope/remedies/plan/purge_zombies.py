@@ -14,7 +14,6 @@ from necroscope.model.fix import State
 from necroscope.model.plan import Assumption, Step
 from necroscope.model.shell_command import shell_command
 from necroscope.remedies.actions import force_empty, reclaim
-from necroscope.remedies.actions.bounds import choose_parents, most_below, most_by_page_cache, too_few_to_drop
 from necroscope.remedies.actions.counting import count_memory_cgroups, limit, memory_hierarchy, noise_floor
 from necroscope.remedies.actions.drop_caches import DROP_CACHES
 from necroscope.remedies.actions.drop_caches import TARGET as DROP_CACHES_FILE
@@ -27,6 +26,12 @@ from necroscope.remedies.actions.holding import (
     kinds_text,
     look_again,
     read_holding,
+)
+from necroscope.remedies.actions.page_cache_zombies import (
+    choose_parents,
+    most_below,
+    most_by_page_cache,
+    too_few_to_drop,
 )
 from necroscope.remedies.actions.reclaim import RECLAIM
 from necroscope.remedies.plan.holder_advice import advise, programs_hold

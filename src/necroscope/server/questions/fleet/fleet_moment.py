@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from necroscope.errors import NothingRecordedError
+from necroscope.fleet.tables.download_segments import bring_segment, brought_store
 from necroscope.fleet.tables.duck import viewed
-from necroscope.fleet.tables.fetch_segments import bring_segment, brought_store
 from necroscope.fleet.tables.fleet_tables import FleetTables
 from necroscope.model.shell_command import necroscope_command
 from necroscope.model.timestamp import HOUR_US, SECOND_US, iso_utc_seconds

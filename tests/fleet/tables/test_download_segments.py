@@ -10,7 +10,7 @@ import pytest
 
 from lab.fleets.written_tables import write_fleet_tables
 from necroscope.errors import NothingRecordedError, StoreError
-from necroscope.fleet.tables.fetch_segments import bring_files, bring_segment, is_inside
+from necroscope.fleet.tables.download_segments import bring_files, bring_segment, is_inside
 from necroscope.fleet.tables.read_tables import read_tables
 from necroscope.store.store import Store, describe_files
 from tests.fleet.tables.places import Elsewhere

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from necroscope.model.zombie_holder import HolderKind, ZombieHolder
-from necroscope.remedies.actions.bounds import choose_parents, most_by_dropping, too_few_to_drop
 from necroscope.remedies.actions.holding import Holding
+from necroscope.remedies.actions.page_cache_zombies import choose_parents, most_by_dropping, too_few_to_drop
 from necroscope.sources.host import Host
 from necroscope.sources.zombie_holders import ZombieHolders
 from necroscope.sources.zombie_parents import KINDS, NOTHING, ZombieParent
