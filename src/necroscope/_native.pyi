@@ -295,10 +295,11 @@ def sniff_profile(path: str | Path) -> str | None:
 class CounterTables:
     """The readings of a journal as tables, whose layout is a frame of the journal. ValueError: it is not one.
 
-    `misfit` is the absence and its detail for a reading whose rows have other columns.
+    `misfit` is the absence of a reading whose rows are not as the layout has them. Its detail is
+    `misfit_detail`; None: the table and the column that differ.
     """
 
-    def __init__(self, layout: bytes, misfit: tuple[str, str]) -> None: ...
+    def __init__(self, layout: bytes, misfit: str, misfit_detail: str | None) -> None: ...
     def add(
         self, moment: bytes
     ) -> tuple[int, list[tuple[str, tuple[str, str] | None]], list[tuple[str, int]]]:

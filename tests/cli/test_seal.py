@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from necroscope.store.frames import frame
 from necroscope.store.journal import JOURNAL, LOCK, layout_frame
 from necroscope.store.process_lock import LOCK_MODE, locked
 from necroscope.store.read_range import read_moments
@@ -61,6 +62,21 @@ def test_one_that_is_being_written_does_not_hold_up_the_others(
     assert any("still being written" in one["what"] for one in body["refused"])
     done = necroscope("seal", "--store", tmp_path)
     assert done.stdout.startswith(f"sealed {busy.folder}\nrefused: {damaged}")
+
+
+def test_a_journal_with_a_damaged_frame_does_not_hold_up_the_others(
+    document: Document, tmp_path: Path
+) -> None:
+    bad, good = open_segment(tmp_path, MOMENTS[:6]), open_segment(tmp_path, MOMENTS[5:])
+    before = (bad.folder / JOURNAL).read_bytes() + frame(b'["moment",{}]')
+    (bad.folder / JOURNAL).write_bytes(before)
+    body = document("seal", "--store", tmp_path, exit_code=0)
+    assert body["sealed"] == [str(good.folder)]
+    (refused,) = body["refused"]
+    assert refused["what"] == f"{bad.folder / JOURNAL}: ValueError: not a moment"
+    assert (bad.folder / JOURNAL).read_bytes() == before
+    error = document("seal", bad.folder, exit_code=2)["error"]
+    assert (error["slug"], "is damaged" in error["hint"]) == ("store", True)
 
 
 def test_one_that_is_named_and_refused_is_exit_2(necroscope: Run, document: Document, tmp_path: Path) -> None:

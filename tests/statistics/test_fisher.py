@@ -14,9 +14,9 @@ from necroscope.statistics.fisher import (
     exact_among_strata,
     fisher_exact,
     hypergeometric,
+    hypergeometric_tail,
     information_gain_bits,
     odds_ratio,
-    probability_of_at_least,
     smallest_p,
 )
 
@@ -60,7 +60,7 @@ def test_the_hypergeometric_distribution_is_that_of_scipy(most: int) -> None:
         assert chances == pytest.approx(stats.hypergeom.pmf(numbers, hosts, special, chosen), abs=1e-12)
         seen = chance.choice(numbers)
         tail = stats.hypergeom.sf(seen - 1, hosts, special, chosen)
-        assert probability_of_at_least(seen, special, chosen, hosts) == pytest.approx(tail, rel=1e-7)
+        assert hypergeometric_tail(seen, special, chosen, hosts) == pytest.approx(tail, rel=1e-7)
 
 
 def test_odds_ratio_with_a_half_added() -> None:

@@ -208,6 +208,14 @@ def test_a_journal_is_sealed_as_its_own_layout_says(tmp_path: Path) -> None:
     assert _native.read_table(tmp_path / "weather.parquet") == {"time": [5, 5], "sky": ["grey", "blue"]}
 
 
+def test_a_source_with_a_column_of_a_newer_kind_is_left_out() -> None:
+    layout = [["weather", True, [["weather", [["sky", "map"]]]]], ["sun", True, [["sun", [["up", "bool"]]]]]]
+    moment = [5, {"weather": [[[{"a": 1}]]], "sun": [[[True]]]}, {"weather": 1, "sun": 1}]
+    frames = [frame(json.dumps(payload).encode()) for payload in (["layout", layout], ["moment", moment])]
+    journal, _ = read_tables(b"".join(frames))
+    assert list(journal.moments[0].readings) == ["sun"]
+
+
 @pytest.mark.parametrize("name", ["../weather", "/weather", ".weather", ""])
 def test_a_layout_names_no_file_elsewhere(name: str) -> None:
     layout = [["weather", True, [[name, [["sky", "text"]]]]]]

@@ -26,6 +26,7 @@ from necroscope.store.journal import (
     end_frame,
     event_frame,
     last_moment_ns,
+    layout_frame,
     moment_frame,
     read_journal,
 )
@@ -133,6 +134,17 @@ def test_a_reading_with_other_columns_is_absent_and_not_mistaken() -> None:
         broken = {name for name, reading in moment.readings.items() if reading.absence is Absence.BROKEN}
         assert broken == readings.keys() - {NIC_QUEUES.id}
         assert "another version" in moment.readings[CORES.id].reason
+
+
+@pytest.mark.parametrize("value", [True, 0.5, "x"])
+def test_a_value_of_the_wrong_type_names_its_source_and_column(value: object) -> None:
+    readings = {CORES.id: [[[0, 1, 2, 3, 4, value, 6, 7, 8]]], NIC_QUEUES.id: [[], [[0, value]], []]}
+    data = layout_frame() + _changed("moment", [5, readings, {}])
+    (moment,) = read_tables(data)[0].moments
+    assert {name: reading.reason for name, reading in moment.readings.items()} == {
+        CORES.id: "unreadable: table cores, column iowait: a value of the wrong type",
+        NIC_QUEUES.id: "unreadable: table nic-queues.cores, column value: a value of the wrong type",
+    }
 
 
 def test_events_are_read_in_the_order_they_were_told() -> None:

@@ -24,8 +24,8 @@ pub enum Found {
         /// The details.
         detail: String,
     },
-    /// Rows of other columns than we know.
-    Misfit,
+    /// Rows that are not as the layout has them, and how they differ.
+    Misfit(String),
 }
 
 /// A moment without its rows.
@@ -64,6 +64,7 @@ struct Rows {
 impl CounterTables {
     /// Tables without rows, as a journal says that they look:
     /// `["layout",[[source,whether it has many values,[[table,[[column,kind]]]]]]]`. None: it does not.
+    /// A source with a column of a kind that only a newer version knows is left out.
     pub fn parse(layout: &[u8]) -> Option<Self> {
         let mut json = Json::new(layout);
         let mut tables = Self::default();
@@ -75,9 +76,12 @@ impl CounterTables {
             let id = json.text()?.into_owned();
             json.expect(b',')?;
             let mut source = Source { is_many: json.boolean()?, is_there: false, tables: Vec::new() };
+            let mut is_known = true;
             json.expect(b',')?;
-            json.items(|json| Rows::parse(json).map(|rows| source.tables.push(rows)))?;
-            tables.sources.insert(id, source);
+            json.items(|json| Rows::parse(json, &mut is_known).map(|rows| source.tables.push(rows)))?;
+            if is_known {
+                tables.sources.insert(id, source);
+            }
             json.expect(b']')
         })?;
         Some(tables)
@@ -116,20 +120,21 @@ impl Source {
         }
         let begin = *json;
         let before: Vec<usize> = self.tables.iter().map(|rows| rows.times.len()).collect();
-        if self.add_rows(json, time_ns).is_some() {
+        let mut misfit = None;
+        if self.add_rows(json, time_ns, &mut misfit).is_some() {
             self.is_there = true;
             return Some(Found::Rows);
         }
         self.tables.iter_mut().zip(before).for_each(|(rows, count)| rows.truncate(count));
         *json = begin;
         json.skip()?;
-        Some(Found::Misfit)
+        Some(Found::Misfit(misfit.unwrap_or_else(|| "rows of other tables or columns than recorded".into())))
     }
 
-    fn add_rows(&mut self, json: &mut Json<'_>, time_ns: i64) -> Option<()> {
+    fn add_rows(&mut self, json: &mut Json<'_>, time_ns: i64, misfit: &mut Option<String>) -> Option<()> {
         let mut counts = Vec::with_capacity(self.tables.len());
         let mut tables = self.tables.iter_mut();
-        json.items(|json| tables.next()?.add(json, time_ns).map(|count| counts.push(count)))?;
+        json.items(|json| tables.next()?.add(json, time_ns, misfit).map(|count| counts.push(count)))?;
         (tables.next().is_none() && (self.is_many || counts.first() == Some(&1))).then_some(())
     }
 }
@@ -145,7 +150,7 @@ fn absence(json: &mut Json<'_>) -> Option<Found> {
 }
 
 impl Rows {
-    fn parse(json: &mut Json<'_>) -> Option<Self> {
+    fn parse(json: &mut Json<'_>, is_known: &mut bool) -> Option<Self> {
         json.expect(b'[')?;
         let name = json.text()?.into_owned();
         json.expect(b',')?;
@@ -154,19 +159,30 @@ impl Rows {
             json.expect(b'[')?;
             let column = json.text()?.into_owned();
             json.expect(b',')?;
-            columns.push((column, Values::of_kind(&json.text()?)?));
+            match Values::of_kind(&json.text()?) {
+                Some(values) => columns.push((column, values)),
+                None => *is_known = false,
+            }
             json.expect(b']')
         })?;
         json.expect(b']')?;
         is_file_name(&name).then_some(Self { name, times: Vec::new(), places: Vec::new(), columns })
     }
 
-    /// Add the rows of one reading; how many there are.
-    fn add(&mut self, json: &mut Json<'_>, time_ns: i64) -> Option<u32> {
+    /// Add the rows of one reading; how many there are. `misfit` names a column with a value of another kind.
+    fn add(&mut self, json: &mut Json<'_>, time_ns: i64, misfit: &mut Option<String>) -> Option<u32> {
         let mut count = 0;
         json.items(|json| {
             let mut columns = self.columns.iter_mut();
-            json.items(|json| add_cell(json, &mut columns.next()?.1))?;
+            json.items(|json| {
+                let (column, values) = columns.next()?;
+                let added = add_cell(json, values);
+                if added.is_none() {
+                    *misfit =
+                        Some(format!("table {}, column {column}: a value of the wrong type", self.name));
+                }
+                added
+            })?;
             if columns.next().is_some() {
                 return None;
             }
@@ -256,18 +272,26 @@ mod tests {
     #[test]
     fn rows_of_other_columns_are_left_out_whole() {
         let mut tables = tables();
+        let other = || [Found::Misfit("rows of other tables or columns than recorded".into())];
         for rows in [
-            "[[[0]]]",             // too few cells
-            "[[[0,1],[1,2,3]]]",   // too many, not in the first row
-            "[[[0,1],[1,\"2\"]]]", // of another kind
-            "[]",                  // too few tables
-            "[[[0,1]],[]]",        // too many
-            "[[[0,1],7]]",         // not a row
-            "3",                   // not a table
+            "[[[0]]]",           // too few cells
+            "[[[0,1],[1,2,3]]]", // too many, not in the first row
+            "[]",                // too few tables
+            "[[[0,1]],[]]",      // too many
+            "[[[0,1],7]]",       // not a row
+            "3",                 // not a table
         ] {
-            assert_eq!(found(&mut tables, &format!(r#""cores":{rows}"#)), [Found::Misfit], "{rows}");
+            assert_eq!(found(&mut tables, &format!(r#""cores":{rows}"#)), other(), "{rows}");
         }
-        assert_eq!(found(&mut tables, r#""nic":[[],[]]"#), [Found::Misfit], "one value is always there");
+        assert_eq!(found(&mut tables, r#""nic":[[],[]]"#), other(), "one value is always there");
+        for (rows, place) in [
+            (r#""cores":[[[0,1],[1,"2"]]]"#, "cores, column busy"),
+            (r#""nic":[[[1.5]],[]]"#, "nic, column count"),
+            (r#""nic":[[[1]],[[true,"a",true]]]"#, "nic.names, column of"),
+        ] {
+            let misfit = Found::Misfit(format!("table {place}: a value of the wrong type"));
+            assert_eq!(found(&mut tables, rows), [misfit]);
+        }
         let kind = "NOT_PERMITTED".to_string();
         let absence = Found::Absence { kind, detail: "run as root".into() };
         let absent = r#""nic":{"absence":"NOT_PERMITTED","detail":"run as root"},"cores":[[[0,1]]]"#;
@@ -300,6 +324,15 @@ mod tests {
         {
             assert!(!named(name), "{name}");
         }
-        assert!(CounterTables::parse(br#"["layout",[["a",true,[["a",[["b","other"]]]]]]]"#).is_none());
+    }
+
+    #[test]
+    fn a_source_with_a_column_of_a_newer_kind_is_left_out() {
+        let layout =
+            br#"["layout",[["a",true,[["a",[["b","int"],["c","map"]]]]],["d",true,[["d",[["e","int"]]]]]]]"#;
+        let mut tables = CounterTables::parse(layout).unwrap();
+        let readings = r#""a":[[[1,{"f":2}]]],"d":[[[3]]]"#;
+        assert_eq!(found(&mut tables, readings), [Found::Rows]);
+        assert_eq!(tables.sources["d"].tables[0].columns[0].1, Values::Int(vec![Some(3)]));
     }
 }

@@ -49,15 +49,17 @@ type Moment = (i64, Vec<(String, Option<(String, String)>)>, Vec<(String, i64)>)
 #[pyclass]
 pub struct CounterTables {
     tables: counters::CounterTables,
-    misfit: (String, String),
+    misfit: String,
+    misfit_detail: Option<String>,
 }
 
 #[pymethods]
 impl CounterTables {
     #[new]
-    fn new(layout: &[u8], misfit: (String, String)) -> PyResult<Self> {
+    fn new(layout: &[u8], misfit: String, misfit_detail: Option<String>) -> PyResult<Self> {
         let unread = || PyValueError::new_err("not a layout of tables");
-        Ok(Self { tables: counters::CounterTables::parse(layout).ok_or_else(unread)?, misfit })
+        let tables = counters::CounterTables::parse(layout).ok_or_else(unread)?;
+        Ok(Self { tables, misfit, misfit_detail })
     }
 
     /// Take the rows of a moment; what is left of it comes back.
@@ -67,7 +69,9 @@ impl CounterTables {
         let readings = moment.readings.into_iter().map(|(id, found)| match found {
             Found::Rows => (id, None),
             Found::Absence { kind, detail } => (id, Some((kind, detail))),
-            Found::Misfit => (id, Some(self.misfit.clone())),
+            Found::Misfit(how) => {
+                (id, Some((self.misfit.clone(), self.misfit_detail.clone().unwrap_or(how))))
+            }
         });
         Ok((moment.time_ns, readings.collect(), moment.costs))
     }

@@ -32,6 +32,7 @@ class Deadline:
     """The end of the time that some work may take."""
 
     def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
         self._end = time.monotonic() + seconds
 
     @property

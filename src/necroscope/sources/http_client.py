@@ -189,7 +189,12 @@ class HttpClient:
 
         address = self._address
         if is_late or isinstance(error, TimeoutError):
-            what = f"{address} did not answer within {self._timeout_seconds:g} s"
+            limit = f"within {self._timeout_seconds:g} s"
+            if self._deadline and self._deadline.left <= 0:
+                limit = f"within {self._deadline.seconds:g} s, the limit of all requests together"
+            elif is_late:
+                limit = f"in full within {self._timeout_seconds * ANSWER_TIMEOUTS:g} s"
+            what = f"{address} did not answer {limit}"
             return TooLateError(what, hint="is a network policy or a firewall between?")
         if isinstance(error, ssl.SSLError):
             hint = "--ca-file FILE names the authority of its certificate; or it speaks http:// only"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from necroscope.statistics.fisher import probability_of_at_least
+from necroscope.statistics.fisher import hypergeometric_tail
 
 MOST_ALIKE = 0.95  # of neighbouring seconds; beyond it nothing could be told
 TESTS = 2  # the better of two is taken, and paid for
@@ -27,11 +27,11 @@ def chance(window: Sequence[float], quiet: Sequence[float], neighbours: Sequence
         return 1.0
     seconds = len(window) + len(quiet)
     above = seconds_above(window, quiet)
-    all_above = probability_of_at_least(above, len(window), above, seconds)
+    all_above = hypergeometric_tail(above, len(window), above, seconds)
     # High is above the middle between the usual second and the highest, of all.
     limit = (median([*window, *quiet]) + max(*window, *quiet)) / 2
     inside, outside = (sum(value > limit for value in some) for some in (window, quiet))
-    many_high = probability_of_at_least(inside, len(window), inside + outside, seconds)
+    many_high = hypergeometric_tail(inside, len(window), inside + outside, seconds)
     lowest = min(all_above, many_high)
     return float(min(TESTS * lowest, 1.0) ** (1 / bursts(quiet, neighbours)))
 

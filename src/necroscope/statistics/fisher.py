@@ -67,7 +67,7 @@ def smallest_p(with_it: int, symptom: int, hosts: int) -> float:
     return min(_ways(few, many, hosts, end) for end in (max(0, few + many - hosts), few)) / comb(hosts, few)
 
 
-def probability_of_at_least(seen: int, special: int, chosen: int, hosts: int) -> float:
+def hypergeometric_tail(seen: int, special: int, chosen: int, hosts: int) -> float:
     """Return the one-sided probability that so many or more of the chosen are special."""
     lowest, ways, all_ways = draws(special, chosen, hosts)
     return sum(ways[seen - lowest :]) / all_ways
@@ -92,7 +92,9 @@ def exact_among_strata(strata: Iterable[Table]) -> float:
 
 
 def hypergeometric(special: int, chosen: int, hosts: int) -> tuple[int, list[float]]:
-    """Return how few of the chosen can be special, and the probabilities of so many, one more and so on.
+    """Return the smallest possible count, then the probability of each count from there on.
+
+    It counts the special hosts among the chosen.
 
     From the likeliest number outwards, each by the one before: faster than in whole numbers, and as exact but
     for the last digits.
@@ -108,7 +110,7 @@ def hypergeometric(special: int, chosen: int, hosts: int) -> tuple[int, list[flo
 
 
 def draws(special: int, chosen: int, hosts: int) -> tuple[int, list[int], int]:
-    """Return the same in whole numbers: how few, the ways to each number, and all ways together.
+    """Return the smallest possible count, the ways to each count from there on, and all ways together.
 
     Who is chosen and who is special are exchanged where that keeps the numbers small; it changes no share.
     """

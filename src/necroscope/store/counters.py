@@ -38,8 +38,9 @@ def read_tables(data: bytes) -> tuple[Journal, _native.CounterTables]:
     ValueError: it is not a journal of ours.
     """
     first = next(payloads(data), b"")
-    layout = first if first.startswith(LAYOUT) else layout_payload()
-    tables = _native.CounterTables(layout, (Absence.BROKEN.name, OTHER_VERSION))
+    # Rows that differ from the journal's own layout are a mistake of a source, not of another version.
+    layout, detail = (first, None) if first.startswith(LAYOUT) else (layout_payload(), OTHER_VERSION)
+    tables = _native.CounterTables(layout, Absence.BROKEN.name, detail)
 
     def parse(payload: bytes) -> Moment:
         time_ns, found, cost_ns = tables.add(payload)

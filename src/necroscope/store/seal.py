@@ -24,6 +24,7 @@ from necroscope.store.durable import FOLDER_MODE, remove_partials, sync_folder, 
 from necroscope.store.journal import JOURNAL, LOCK, MAX_JOURNAL_BYTES, Journal
 from necroscope.store.process_lock import LOCK_MODE, AlreadyHeldError, locked
 from necroscope.store.segment import Moment
+from necroscope.store.segment_damage import damaged_segment
 from necroscope.store.store import (
     CAPTURE,
     DESCRIPTION,
@@ -55,7 +56,11 @@ def seal_recorded(segment: StoredSegment, seal_profile: SealProfile, *, keep_cap
             data = file.read(MAX_JOURNAL_BYTES + 1)
             if len(data) > MAX_JOURNAL_BYTES:  # what is beyond would be lost
                 raise StoreError(f"{folder}: the journal is larger than {MAX_JOURNAL_BYTES:,} bytes")
-            journal, tables = read_tables(data)
+            try:
+                journal, tables = read_tables(data)
+            except (ValueError, LookupError, TypeError) as error:
+                what = f"{folder / JOURNAL}: {type(error).__name__}: {error}"
+                raise damaged_segment(what) from error
             _clear(folder)  # of an attempt that was cut short
             if not journal.moments and not segment.capture.exists():
                 shutil.rmtree(folder)
