@@ -88,7 +88,7 @@ def test_the_run_that_goes_on_is_known_however_short_it_is() -> None:
     saturation = CpuSaturation(RULE)
     assert saturation.in_kernel(3) is None
     assert saturation.feed(3, 0, SECOND_NS, Load.KERNEL) == []
-    assert saturation.in_kernel(3) == Run(3, 0, SECOND_NS, True)
+    assert saturation.in_kernel(3) == Run(0, SECOND_NS, 3, True)
     assert saturation.feed(3, SECOND_NS, 2 * SECOND_NS, Load.FREE) == [] and saturation.in_kernel(3) is None
 
 

@@ -49,7 +49,7 @@ def test_detector_diagnosis_and_verify_agree(tmp_path: Path) -> None:
     (segment,) = read_stretch([stored], TimeRange(stored.begin_ns, stored.end_ns + 1))
     (finding,) = look(reclaim_pressure, segment)
     assert evidence(finding)["scanned by waiting tasks in the worst second"] == 5_000
-    symptom = Symptom(event_of("nic-reset", 5), segment.begin_ns, segment.end_ns)
+    symptom = Symptom(segment.begin_ns, segment.end_ns, event_of("nic-reset", 5))
     pressure = memory_facts(Scene(segment, (), THRESHOLDS), symptom)["memory-pressure"]
     assert pressure.holds
     assert {one.name: one.value for one in pressure.evidence}["pages scanned by waiting tasks"] == 5_000

@@ -28,13 +28,11 @@ NO_SAMPLES = "nothing samples the cores while doctor looks; necroscope record do
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(TimeRange):
     """A symptom and why it happened; its seconds in UTC, and the core where it was felt, if it is known."""
 
     symptom: StoredEvent
     diagnosis: Diagnosis
-    begin_ns: int
-    end_ns: int
     core: int | None
 
 
@@ -64,10 +62,10 @@ def explain(
         return None
     observed, offset_ns = observe(scene, stored.event), stored.segment.offset_ns
     return Explanation(
-        stored,
-        conclude(scene, observed),
         observed.symptom.begin_ns + offset_ns,
         observed.symptom.end_ns + offset_ns,
+        stored,
+        conclude(scene, observed),
         _core(stored.event, observed.starvation),
     )
 

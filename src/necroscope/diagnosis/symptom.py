@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from necroscope.diagnosis.scene import Scene
 from necroscope.model.event import Event
+from necroscope.model.time_range import TimeRange
 from necroscope.model.timestamp import SECOND_NS
 from necroscope.signals.episodes import over, place_of
 from necroscope.signals.thresholds import Thresholds
@@ -22,12 +23,10 @@ LONGEST_NS = 60 * SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)
-class Symptom:
+class Symptom(TimeRange):
     """An event, and the seconds in which its cause must have been at work."""
 
     event: Event
-    begin_ns: int
-    end_ns: int
 
     @property
     def kind(self) -> str:
@@ -61,6 +60,6 @@ def symptom_of(scene: Scene, event: Event) -> Symptom:
     window_ns = int(scene.limit("diagnosis.window_seconds") * 1e9)
     if event.kind == "core-saturated":
         length_ns = int((event.seconds or 0) * 1e9) or window_ns
-        return Symptom(event, event.time_ns, event.time_ns + min(length_ns, LONGEST_NS))
+        return Symptom(event.time_ns, event.time_ns + min(length_ns, LONGEST_NS), event)
     stalled_ns = int((event.stall_seconds or 0) * 1e9)
-    return Symptom(event, event.time_ns - min(max(window_ns, stalled_ns), LONGEST_NS), event.time_ns)
+    return Symptom(event.time_ns - min(max(window_ns, stalled_ns), LONGEST_NS), event.time_ns, event)

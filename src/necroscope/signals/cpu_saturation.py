@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.cpu_usage import CpuUsage, sum_usage
 from necroscope.signals.thresholds import Thresholds
 from necroscope.store.segment import SEAM_NS
@@ -27,23 +28,16 @@ class Load(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(TimeRange):
     """Consecutive saturated intervals of one CPU."""
 
     cpu: int
-    begin_ns: int
-    end_ns: int
     in_kernel: bool  # in each of them; otherwise it was full of several things
     is_cut: bool = False  # nothing is known of the time before it or after it: it may be longer
 
-    @property
-    def seconds(self) -> float:
-        """How long it was."""
-        return (self.end_ns - self.begin_ns) / 1e9
-
     def usage(self, intervals: Iterable[CpuUsage]) -> CpuUsage:
         """Return how its CPU spent it, from all intervals of that CPU."""
-        return sum_usage(one for one in intervals if self.begin_ns <= one.begin_ns < self.end_ns)
+        return sum_usage(one for one in intervals if self.contains(one.begin_ns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +116,7 @@ class CpuSaturation:
     def in_kernel(self, cpu: int) -> Run | None:
         """Return the run in the kernel that a CPU is in, however short it is so far."""
         now = self._cpus.get(cpu)
-        return None if now is None or now.kernel_ns is None else Run(cpu, now.kernel_ns, now.end_ns, True)
+        return None if now is None or now.kernel_ns is None else Run(now.kernel_ns, now.end_ns, cpu, True)
 
     def close(self) -> list[Run]:
         """Return the runs that are still going on, and forget all."""
@@ -137,7 +131,7 @@ class CpuSaturation:
         begin_ns, now.kernel_ns = now.kernel_ns, None
         if begin_ns is None:
             return []
-        run = Run(cpu, begin_ns, now.end_ns, True, is_cut or begin_ns == now.known_ns)
+        run = Run(begin_ns, now.end_ns, cpu, True, is_cut or begin_ns == now.known_ns)
         if self.rule.is_long(run):
             return [*self._end_full(cpu, now, begin_ns), run]
         now.full_ns = begin_ns if now.full_ns is None else now.full_ns
@@ -147,7 +141,7 @@ class CpuSaturation:
         begin_ns, now.full_ns = now.full_ns, None
         if begin_ns is None:
             return []
-        run = Run(cpu, begin_ns, end_ns, False, is_cut or begin_ns == now.known_ns)
+        run = Run(begin_ns, end_ns, cpu, False, is_cut or begin_ns == now.known_ns)
         return [run] if self.rule.is_long(run) else []
 
 

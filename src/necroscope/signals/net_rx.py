@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.queue_cpus import taken_between
 from necroscope.sources.interrupts import INTERRUPTS, Interrupts
 from necroscope.sources.softirq_threads import SOFTIRQ_THREADS, SoftirqThreads
@@ -16,12 +17,10 @@ from necroscope.store.segment import Moment, Segment
 
 
 @dataclass(frozen=True, slots=True)
-class NetRx:
+class NetRx(TimeRange):
     """What one CPU did for a NIC between two readings."""
 
     cpu: int
-    begin_ns: int
-    end_ns: int
     interrupts: int  # taken
     has_run: bool  # NET_RX
 
@@ -49,7 +48,7 @@ class NetRxRuns:
         taken = taken_between(interrupts_before, interrupts, self.irqs)
         ran = {one.core: one.net_rx for one in softirqs_before}
         return [
-            NetRx(one.core, begin_ns, sample.time_ns, taken[one.core], one.net_rx != ran.get(one.core))
+            NetRx(begin_ns, sample.time_ns, one.core, taken[one.core], one.net_rx != ran.get(one.core))
             for one in softirqs
             if one.core in taken
         ]

@@ -10,18 +10,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from necroscope.model.time_range import TimeRange
 from necroscope.signals.counter_steps import Steps, rise_since_start
 from necroscope.sources.units import UNITS, Unit, Units
 from necroscope.store.segment import Moment, Segment, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Restarts:
+class Restarts(TimeRange):
     """How often systemd restarted a unit between two readings."""
 
     unit: Unit  # at the second reading
-    begin_ns: int
-    end_ns: int
     count: int
 
 
@@ -58,4 +57,4 @@ def restarts_in(step: Step[Units]) -> Iterator[Restarts]:
         last = known.get(unit.name, 0)
         if unit.restarts is not None and last is not None:
             count = rise_since_start(last, unit.restarts)
-            yield Restarts(unit, step.before.time_ns, step.after.time_ns, count)
+            yield Restarts(step.before.time_ns, step.after.time_ns, unit, count)
