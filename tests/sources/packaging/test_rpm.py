@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import ast
+import io
 import lzma
 import os
 import random
 import resource
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -48,6 +52,8 @@ NOBODYS = (
 )
 
 needs_rpm = pytest.mark.skipif(shutil.which("rpm") is None, reason="the program rpm is missing")
+IS_ROOT = os.geteuid() == 0
+CHANGES_USER = IS_ROOT and bool(rpm._own_capabilities() >> rpm.CAP_SETUID & 1)
 each_format = pytest.mark.parametrize("file", [SQLITE, BERKELEY])
 Put = Callable[..., Host]
 
@@ -178,17 +184,129 @@ def test_rpm_has_no_rights_and_nothing_of_the_caller(
     put: Put, fake_rpm: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "a token")
+    monkeypatch.delitem(rpm.LIMITS, resource.RLIMIT_NPROC)  # the script starts programs
     fake_rpm(r"""
 rights=$(awk '/CapEff|NoNewPrivs/ { print $2 }' /proc/self/status)
 printf 'P\t%s\t%s\t%s\n' "$(echo $(id -u) $(id -G) $rights)" "$(env | sort | tr '\n' ' ')" "$*"
 """)
     ((who, environment, words),) = read_installed(put(SQLITE)).value or ()
-    own = rpm.UNUSED_ID if os.geteuid() == 0 else os.geteuid()
+    own = rpm.UNUSED_ID if CHANGES_USER else os.geteuid()
     assert who.split()[0] == str(own)
     assert who.endswith(f" {0:016x} 1")
-    assert os.geteuid() != 0 or who.startswith(f"{own} {own} 0")
+    assert not CHANGES_USER or who.startswith(f"{own} {own} 0")
     assert {pair.partition("=")[0] for pair in environment.split()} <= {"PATH", "LC_ALL", "PWD", "_"}
     assert words.startswith("--macros /dev/null --rcfile /dev/null --nosignature --dbpath ")
+
+
+CONFINED = "--bounding-set=-all,+perfmon,+syslog,+sys_ptrace,+dac_read_search"  # the pod of level full
+
+
+@pytest.mark.skipif(
+    not CHANGES_USER or not shutil.which("setpriv"), reason="needs root with CAP_SETUID, and setpriv"
+)
+@pytest.mark.parametrize(
+    ("capabilities", "seen"),
+    [
+        (CONFINED, [f"0 0 {0:016x} {0:016x} 1"]),
+        (f"{CONFINED},+setuid", "to run rpm as user 65521 takes CAP_CHOWN, CAP_KILL, CAP_SETGID as well"),
+    ],
+)
+def test_root_that_cannot_change_its_user(put: Put, capabilities: str, seen: object) -> None:
+    code = r"""
+import sys
+from pathlib import Path
+from necroscope.sources.host import Host
+from necroscope.sources.packaging import rpm
+
+rpm.ENVIRONMENT["PATH"] = f"{sys.argv[2]}:/usr/bin:/bin"
+reading = rpm.read_installed(Host(Path(sys.argv[1])))
+print([package.name for package in reading.value or ()] or reading.detail)
+"""
+    host = put(SQLITE)
+    program = host.root / "bin/rpm"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\nset -- $(awk '/^(Uid|Gid|CapPrm|CapEff|NoNewPrivs):/ { print $2 }' /proc/self/status)\n"
+        "printf 'P\\t%s\\t1\\tx\\n' \"$*\"\n"
+    )
+    program.chmod(0o755)
+    confined = ["setpriv", "--no-new-privs", "--inh-caps=-all", capabilities]
+    words = [*confined, sys.executable, "-c", code, str(host.root), str(program.parent)]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert str(seen) in ran.stdout
+    if isinstance(seen, list) and shutil.which("rpm"):
+        ran = subprocess.run([*words[:-1], "/usr/bin"], capture_output=True, text=True, check=True)
+        assert sorted(ast.literal_eval(ran.stdout)) == [package.name for package in INSTALLED]
+
+
+@pytest.mark.parametrize(("ending", "failure"), [("exit 0", ""), ("wait", "ended after 1 s")])
+def test_what_rpm_started_ends_with_it(
+    put: Put, fake_rpm: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, ending: str, failure: str
+) -> None:
+    monkeypatch.delitem(rpm.LIMITS, resource.RLIMIT_NPROC)
+    monkeypatch.setattr(rpm, "MAX_SECONDS", 1)
+    argument = f"{os.getpid()}{time.monotonic_ns()}"  # of no other process
+    fake_rpm(rf"sleep {argument} & printf 'P\tname\t1\tx\n'; {ending}")
+    assert failure in read_installed(put(SQLITE)).detail
+    begin = time.monotonic()
+    while running(argument):
+        assert time.monotonic() - begin < 5
+        time.sleep(0.01)
+
+
+def running(argument: str) -> list[Path]:
+    """The processes with this argument; one that has ended has none."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if argument.encode() in path.read_bytes().split(b"\0"):
+                found.append(path)
+    return found
+
+
+@pytest.mark.skipif(IS_ROOT and not CHANGES_USER, reason="the kernel exempts root's processes")
+def test_rpm_starts_nothing(put: Put, fake_rpm: Callable[[str], None]) -> None:
+    fake_rpm("sleep 100 &")
+    assert_broken(put(SQLITE), SQLITE, "rpm says: 2")
+
+
+@pytest.fixture
+def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "private/of-a-session"
+    folder.mkdir(parents=True)
+    folder.parent.chmod(0o700)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+@needs_rpm
+def test_a_private_tmpdir(put: Put, private: Path) -> None:
+    assert sorted(read_installed(put(SQLITE)).value or ()) == INSTALLED
+    assert not list(private.iterdir())
+
+
+@pytest.mark.skipif(not CHANGES_USER, reason="needs root with CAP_SETUID: its rpm is another user's")
+def test_no_folder_that_all_can_enter(put: Put, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpm, "FALLBACK", private)
+    assert_broken(put(SQLITE), SQLITE, f"cannot enter {private}; set TMPDIR")
+
+
+@needs_rpm
+def test_copies_of_those_who_were_killed_are_removed(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as room:
+        Path(room).chmod(0o755)
+        monkeypatch.setattr("tempfile.tempdir", room)
+        old, young, link, other = (Path(room, name) for name in ("old", "young", "link", "other"))
+        old, young, link = (path.with_name(rpm.PREFIX + path.name) for path in (old, young, link))
+        for folder in (old, young, other):
+            folder.mkdir()
+            (folder / SQLITE).touch()
+        link.symlink_to(other)
+        for path in (old, link, other):
+            os.utime(path, (0, 0), follow_symlinks=False)
+        assert read_installed(put(SQLITE)).value
+        assert sorted(Path(room).iterdir()) == sorted([young, link, other])
+        assert (other / SQLITE).exists()
 
 
 @needs_rpm
@@ -332,6 +450,19 @@ def test_a_sparse_file_of_terabytes(put: Put, file: str) -> None:
     host = put(file)
     os.truncate(host.root / FOLDER / file, 1 << 40)
     assert_broken(host, file, "too many")
+
+
+def test_a_database_and_its_logs_that_are_too_many_bytes(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = put(SQLITE)
+    put(f"{SQLITE}-wal", b"12345678")
+    monkeypatch.setattr(rpm, "MAX_COPY_BYTES", len(content(SQLITE)))
+    assert_broken(host, SQLITE, "too many to copy")
+
+
+def test_a_file_that_grows_is_not_followed() -> None:
+    target = io.BytesIO()
+    rpm._copy(io.BytesIO(b"0123456789"), target, 4)
+    assert target.getvalue() == b"0123"
 
 
 @each_format

@@ -2,12 +2,14 @@
 
 Reads    a copy of rpmdb.sqlite, Packages.db (NDB) or Packages (Berkeley DB) in /usr/lib/sysimage/rpm,
          /var/lib/rpm or /usr/share/rpm, with `rpm -qa`
-Needs    the program rpm, built for that kind of database; room for the copy among temporary files
+Needs    the program rpm, built for that kind of database (Debian's cannot read NDB); room for a copy of at
+         most 256 MiB in TMPDIR, or in /tmp if the user that rpm runs as cannot enter TMPDIR
 Costs    80 ms for 520 packages with 20 MB of headers, 0.18 s for owners among their 150,000 files (measured)
 
 An image may be hostile, so rpm is never let near it: it gets a folder with nothing but the copy, no
-configuration and no macros of anybody, no capabilities, and limits of time, memory and output. If we are
-root, it runs as a user who owns nothing else.
+configuration and no macros of anybody, no capabilities, no other processes, and limits of time, memory and
+output. If we are root, it runs as a user who owns nothing else. Root without CAP_SETUID, as in the pod of the
+level `full`, cannot change its user: rpm then stays root, but without capabilities and unable to regain any.
 
 A damaged record makes the whole database unreadable for us: a package that is left out would look like one
 that is not installed.
@@ -23,11 +25,12 @@ import signal
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeVar
+from typing import IO, BinaryIO, TypeVar
 
 from necroscope.model.package import Package
 from necroscope.model.reading import Absence, Reading
@@ -39,7 +42,7 @@ _libc = ctypes.CDLL(None)  # now: to load it in a child could wait for a lock fo
 FOLDERS = ("/usr/lib/sysimage/rpm", "/var/lib/rpm", "/usr/share/rpm")  # the last is that of rpm-ostree
 BACKENDS = {"rpmdb.sqlite": "sqlite", "Packages.db": "ndb", "Packages": "bdb_ro"}
 LOGS = ("-wal", "-journal")  # what SQLite has not merged into the database yet
-MAX_FILE_BYTES = 512 << 20
+MAX_COPY_BYTES = 256 << 20  # the service's TMPDIR is memory; 520 packages take 20 MB
 MAX_PACKAGES = 100_000
 MAX_SECONDS = 60
 LIMITS = {
@@ -47,8 +50,15 @@ LIMITS = {
     resource.RLIMIT_FSIZE: 256 << 20,  # of what it answers; the files of 10,000 packages take 50 MB
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_AS: 1 << 30,
+    resource.RLIMIT_NPROC: 1,  # rpm starts none; the kernel exempts root
 }
+FALLBACK = Path("/tmp")
+PREFIX = "necroscope-rpm-"
+STALE_SECONDS = 600  # a copy this old is of somebody who was killed
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+NO_CAPABILITIES = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # as capset takes them
+CAP_SETUID = 7
+TO_CHANGE_USER = {"CAP_CHOWN": 0, "CAP_KILL": 5, "CAP_SETGID": 6}
 UNUSED_ID = 65521  # no distribution gives it to anybody
 NO_BACKEND = b"dummy database"  # what rpm takes instead
 FAILURES = (b"error: ", b"warning: using dummy database")
@@ -138,11 +148,16 @@ def copied(host: Host, name: str) -> Iterator[Path]:
             with suppress(FileNotFoundError):
                 files[log] = stack.enter_context(_open(host, log))
         before = [_version(file) for file in files.values()]
+        total = sum(size for size, _ in before)
+        if total > MAX_COPY_BYTES:
+            raise ValueError(f"{total} bytes are too many to copy, more than {MAX_COPY_BYTES}")
         try:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="necroscope-")))
-            for each, file in files.items():
+            room = _room()
+            _remove_stale_copies(room)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=PREFIX, dir=room)))
+            for (each, file), (size, _) in zip(files.items(), before, strict=True):
                 with (folder / Path(each).name).open("xb") as copy:
-                    shutil.copyfileobj(file, copy)
+                    _copy(file, copy, size)
         except OSError as error:
             raise ValueError(f"no copy to read it in: {error}") from error
         if before != [_version(file) for file in files.values()]:
@@ -155,9 +170,39 @@ def _open(host: Host, name: str) -> BinaryIO:
         status = os.stat(path)  # noqa: PTH116 - the price of a Path
         if not stat.S_ISREG(status.st_mode):  # to open a pipe in somebody's tree would hold us up
             raise ValueError(f"{name} is not a file")
-        if status.st_size > MAX_FILE_BYTES:
-            raise ValueError(f"{status.st_size} bytes are too many for {name}")
         return open(path, "rb")  # noqa: PTH123
+
+
+def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
+    """Copy no more than this, whatever somebody appends meanwhile."""
+    while size > 0 and (data := source.read(min(size, 1 << 20))):
+        target.write(data)
+        size -= len(data)
+
+
+def _room() -> Path:
+    """Return TMPDIR, or /tmp if the user that rpm runs as cannot enter TMPDIR.
+
+    Neither a working directory nor a descriptor helps this user: SQLite opens files by their full names.
+    """
+    chosen = Path(tempfile.gettempdir()).resolve()
+    if not _changes_user():
+        return chosen
+    for folder in (chosen, FALLBACK):
+        if all(parent.stat().st_mode & stat.S_IXOTH for parent in (folder, *folder.parents)):
+            return folder
+    raise ValueError(
+        f"user {UNUSED_ID} cannot enter {chosen}; set TMPDIR to a folder that all users can enter"
+    )
+
+
+def _remove_stale_copies(room: Path) -> None:
+    own = {os.geteuid(), UNUSED_ID}
+    for folder in room.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            status = folder.lstat()
+            if status.st_uid in own and status.st_mtime < time.time() - STALE_SECONDS:
+                shutil.rmtree(folder)  # it follows no link, and removes none
 
 
 def _version(file: BinaryIO) -> tuple[int, int]:
@@ -182,40 +227,62 @@ def _query(folder: Path, backend: str, query: str, parse: Callable[[Iterable[byt
 
 
 def _run_rpm(folder: Path, words: Sequence[str], answer: IO[bytes], complaints: IO[bytes]) -> int:
-    user: dict[str, Any] = {}
+    changes_user = _changes_user()
     try:
-        if os.geteuid() == 0:
-            user = {"user": UNUSED_ID, "group": UNUSED_ID, "extra_groups": ()}
+        if changes_user:
             for path in (folder, *folder.iterdir()):
                 os.chown(path, UNUSED_ID, UNUSED_ID)
-        done = subprocess.run(
+        process = subprocess.Popen(
             [*RPM, "--dbpath", str(folder), "--define", *words],
             stdin=subprocess.DEVNULL,
             stdout=answer,
             stderr=complaints,
             env=ENVIRONMENT,
             cwd="/",
-            timeout=MAX_SECONDS,
-            check=False,
             start_new_session=True,
-            preexec_fn=_limit,  # it takes no lock that another thread may hold
-            **user,
+            preexec_fn=_limit,  # noqa: PLW1509 - it takes no lock that another thread may hold
+            user=UNUSED_ID if changes_user else None,
+            group=UNUSED_ID if changes_user else None,
+            extra_groups=() if changes_user else None,
         )
     except FileNotFoundError as error:
         raise ValueError("the program rpm is missing; install rpm to read these packages") from error
-    except OSError as error:
-        why = f"{error.strerror} (as another user, which takes CAP_CHOWN, CAP_SETUID and CAP_SETGID)"
-        raise ValueError(f"rpm cannot be run: {why if user else error.strerror}") from error
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ValueError(f"rpm cannot be run: {error}") from error
+    try:
+        code = process.wait(MAX_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise ValueError(f"rpm was ended after {MAX_SECONDS} s") from error
-    if done.returncode < 0:
-        raise ValueError(f"rpm was ended by {signal.Signals(-done.returncode).name}")
-    return done.returncode
+    finally:
+        with suppress(ProcessLookupError):  # the usual case
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if code < 0:
+        raise ValueError(f"rpm was ended by {signal.Signals(-code).name}")
+    return code
+
+
+def _changes_user() -> bool:
+    """Return whether rpm runs as another user. Raises ValueError if root can change it, but only in part."""
+    held = _own_capabilities()
+    if os.geteuid() != 0 or not held >> CAP_SETUID & 1:
+        return False
+    lacking = [name for name, number in TO_CHANGE_USER.items() if not held >> number & 1]
+    if lacking:
+        raise ValueError(f"to run rpm as user {UNUSED_ID} takes {', '.join(lacking)} as well")
+    return True
+
+
+def _own_capabilities() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("CapEff:")[2].split()[0], 16)
 
 
 def _limit() -> None:
     _libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)  # the recorder's user has some
-    _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    # What root drops, a program that it starts would get back but for the second of these.
+    if _libc.capset(*NO_CAPABILITIES) or _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise OSError("capabilities cannot be dropped")
     for limit, most in LIMITS.items():
         _, hard = resource.getrlimit(limit)
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
