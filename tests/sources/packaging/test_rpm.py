@@ -265,8 +265,8 @@ def running(argument: str) -> list[Path]:
 
 
 @pytest.mark.skipif(IS_ROOT and not CHANGES_USER, reason="the kernel exempts root's processes")
-def test_rpm_starts_nothing(put: Put, fake_rpm: Callable[[str], None]) -> None:
-    fake_rpm("sleep 100 &")
+def test_rpm_cannot_start_many(put: Put, fake_rpm: Callable[[str], None]) -> None:
+    fake_rpm("n=0; while [ $n -lt 100 ]; do sleep 100 & n=$((n + 1)); done")
     assert_broken(put(SQLITE), SQLITE, "rpm says: 2")
 
 

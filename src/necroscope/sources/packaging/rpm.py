@@ -50,7 +50,7 @@ LIMITS = {
     resource.RLIMIT_FSIZE: 256 << 20,  # of what it answers; the files of 10,000 packages take 50 MB
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_AS: 1 << 30,
-    resource.RLIMIT_NPROC: 1,  # rpm starts none; the kernel exempts root
+    resource.RLIMIT_NPROC: 64,  # of all that run at once; rpm itself starts none. The kernel exempts root
 }
 FALLBACK = Path("/tmp")
 PREFIX = "necroscope-rpm-"
