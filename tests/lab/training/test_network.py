@@ -90,8 +90,8 @@ def test_kernel_work_on_the_core_holds_the_network_up() -> None:
             starved = network.round_trips(2.0)
             delay = network.run_delay_seconds() - delay_before
         again = network.round_trips(1.0)
-    assert starved.mean_seconds > 20 * quiet.mean_seconds
-    assert starved.mean_seconds > 20 * again.mean_seconds
+    assert starved.mean_seconds > 5 * quiet.mean_seconds
+    assert starved.mean_seconds > 5 * again.mean_seconds
     assert delay > 1.5  # of the two seconds, the kernel's threads were kept waiting
 
 
@@ -105,4 +105,4 @@ def test_kernel_work_on_another_core_does_not() -> None:
         with kernel_hog(CORE):
             time.sleep(0.2)
             starved = network.round_trips(1.0)
-    assert starved.mean_seconds > 20 * beside.mean_seconds
+    assert starved.mean_seconds > 5 * beside.mean_seconds
