@@ -8,7 +8,7 @@ import pytest
 
 from necroscope.errors import NothingRecordedError, PlaceError
 from necroscope.fleet.place.folder import FolderPlace
-from necroscope.server import fleet_store
+from necroscope.server.questions.fleet import fleet_store
 from necroscope.server.questions.fleet.fleet import ask_fleet
 from necroscope.server.questions.fleet.fleet_store import FleetStore
 from necroscope.server.questions.recorded_store import RecordedStore
