@@ -112,6 +112,7 @@ ALONE = {
     "tests/real/test_cores.py": "a CPU that others fill is not this test's",
     "tests/real/test_culprit_recordings.py": "whatever others do stands out",
     "tests/real/test_diagnose.py": "load of others is the cause that is then diagnosed",
+    "tests/real/test_fleet_culprit_recordings.py": "whatever others do stands out",
     "tests/real/test_ledger.py": "compares its counts with those of the whole kernel",
     "tests/real/test_move_interrupts.py": "moves interrupts of the machine, which snapshots show",
     "tests/real/test_recorder_clock.py": "sets the wall clock of the machine",
