@@ -1,7 +1,7 @@
 """What this node tells its Kubernetes cluster: conditions of the node, and events. See docs/conditions.md.
 
-necroscope kubernetes show       what is told, and what the API server has
-necroscope kubernetes report     tell it now; the recorder does it by itself with `record --kubernetes`
+necroscope kubernetes show       what is reported, and what the API server has
+necroscope kubernetes report     report now; the recorder does it by itself with `record --kubernetes`
 necroscope kubernetes remove     take our conditions off the node; a recorder that runs sets them again
 
 In a pod, the address and the token are those of its service account, and NODE_NAME says which node it is.
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     text = argument(parse_place)
     parser.add_argument("--address", type=text, metavar="URL", help="the API server (default: the pod's own)")
-    parser.add_argument("--token-file", type=text, metavar="FILE", help="read anew for every request")
+    parser.add_argument("--token-file", type=text, metavar="FILE", help="read again for every request")
     parser.add_argument("--ca-file", type=text, metavar="FILE", help="who signed its certificate")
     parser.add_argument("--node", type=text, metavar="NAME", help="which node (default: NODE_NAME)")
     add_root(parser, "the host's root: /host in a container")
@@ -108,7 +108,7 @@ def _handed_over() -> Handover:
 
 
 def _last(last: Handover | None, settings: KubernetesSettings) -> Handover | None:
-    """What the recorder said last, as it is to be told now: what is old says nothing about now."""
+    """Return the last report of the recorder as one for now; an old one says nothing about now."""
     from necroscope.kubernetes.conditions import conditions_unknown
     from necroscope.kubernetes.report_payload import Handover
     from necroscope.model.timestamp import iso_utc_seconds
@@ -119,7 +119,7 @@ def _last(last: Handover | None, settings: KubernetesSettings) -> Handover | Non
     if time.time_ns() - last.made_utc_ns > stale_ns:
         why = f"the recorder has not said anything since {iso_utc_seconds(last.made_utc_ns)}"
         return Handover(last.made_utc_ns, conditions_unknown(why))
-    return Handover(last.made_utc_ns, last.conditions)  # its events were told, or wait
+    return Handover(last.made_utc_ns, last.conditions)  # its events were reported, or wait
 
 
 def _show(report: Report, last: Handover | None, node: str) -> Answer:
@@ -181,7 +181,7 @@ def conditions_text(
     standing: Mapping[str, Standing],
     error: NecroscopeError | None,
 ) -> str:
-    """Condition by condition: what is told, and what the API server has."""
+    """Condition by condition: what is reported, and what the API server has."""
     lines = [screen.wrap(f"node {node}")]
     if error:
         lines += [screen.wrap(f"the API server: {error.what}"), screen.wrap(error.hint, 2)]

@@ -115,7 +115,7 @@ def _is_later(seen: Event, stored: Event) -> bool:
 
 
 def _events_of(look: Segment, thresholds: Thresholds) -> list[Event]:
-    """What a recorder would have told of the same moments; of one that lasts, what it told last."""
+    """Return what a recorder would write of the same samples; of an event that lasts, its last state."""
     watch = Watch(thresholds)
-    told = [event for moment in look.moments for event in watch(moment) if event.time_ns >= look.begin_ns]
-    return list({(event.kind, event.time_ns, event.sequence): event for event in told}.values())
+    events = [event for moment in look.moments for event in watch(moment) if event.time_ns >= look.begin_ns]
+    return list({(event.kind, event.time_ns, event.sequence): event for event in events}.values())

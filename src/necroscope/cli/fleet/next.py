@@ -59,12 +59,12 @@ def next_text(screen: Screen, found: Next, within_seconds: float, *, every: bool
     """All of it."""
     near = [one for one in found.forecasts if is_near(one, within_seconds)]
     lines = [screen.paint(screen.wrap(_first(found, near, within_seconds)), "critical" if near else "good")]
-    told = [one for one in found.forecasts if every or one.outlook in (BEYOND, AHEAD)]
-    shown = told if every else told[:MOST]
+    chosen = [one for one in found.forecasts if every or one.outlook in (BEYOND, AHEAD)]
+    shown = chosen if every else chosen[:MOST]
     if shown:
         lines += ["", screen.table([(one.host, _row(one)) for one in shown])]
-    if len(told) > len(shown):
-        lines.append(screen.wrap(f"and {len(told) - len(shown):,} more that grow (--all)", 2))
+    if len(chosen) > len(shown):
+        lines.append(screen.wrap(f"and {len(chosen) - len(shown):,} more that grow (--all)", 2))
     quiet = len(found.forecasts) - found.growing - found.beyond
     lines += [
         "",

@@ -72,8 +72,8 @@ def _judged(judged: Judged) -> Iterator[Block]:
     if judged.changed:
         name = f"{judged.first.fix}, judged anew"
         yield from _verification(judged.changed, name, "all that is recorded by now")
-    elif judged.kept and judged.anew:
-        yield Paragraph(f"All that is recorded by now says the same: {windows_text(judged.anew)}.")
+    elif judged.kept and judged.by_now:
+        yield Paragraph(f"All that is recorded by now says the same: {windows_text(judged.by_now)}.")
 
 
 def _verification(verification: Verification, name: str, source: str) -> Iterator[Block]:

@@ -1,7 +1,7 @@
 """Whether the fixes of a report helped: what somebody was shown, and what is recorded.
 
 A verdict that `verify` gave stands, with its windows: a report that judged by others would contradict it and
-not say why. Where more is recorded by now than was compared, it is judged anew, against the same time before.
+not say why. If more is recorded by now than was compared, it is judged again, against the same time before.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Judged:
     """The verdicts about a fix; at least one of the two is there."""
 
     kept: KeptVerdict | None  # what `verify` said
-    anew: Verification | None  # by all that is recorded; None where that is no more than was compared
+    by_now: Verification | None  # by all that is recorded; None where that is no more than was compared
 
     @property
     def first(self) -> Verification:
         """The one that a reader sees first: what a person was shown."""
-        verification = self.kept.verification if self.kept else self.anew
+        verification = self.kept.verification if self.kept else self.by_now
         assert verification
         return verification
 
@@ -49,8 +49,8 @@ class Judged:
     @property
     def changed(self) -> Verification | None:
         """What is recorded by now, where it says something else than what was shown."""
-        is_other = self.kept and self.anew and self.anew.verdict is not self.first.verdict
-        return self.anew if is_other else None
+        is_other = self.kept and self.by_now and self.by_now.verdict is not self.first.verdict
+        return self.by_now if is_other else None
 
 
 def windows_text(verification: Verification) -> str:
@@ -66,12 +66,12 @@ def verify_fixes(incident: Incident) -> tuple[dict[str, Judged], str]:
     for fix in incident.fixes:
         kept = _read_kept(incident.store, fix, reasons)
         try:
-            anew = _anew(incident, fix, kept)
+            by_now = _judge_by_now(incident, fix, kept)
         except NecroscopeError as error:
             reasons.append(error.what)
-            anew = None
-        if kept or anew:
-            found[fix.id] = Judged(kept, anew)
+            by_now = None
+        if kept or by_now:
+            found[fix.id] = Judged(kept, by_now)
     return found, "; ".join(reasons)
 
 
@@ -85,7 +85,7 @@ def _read_kept(store: Path, fix: Fix, reasons: list[str]) -> KeptVerdict | None:
     return kept if kept and kept.verification.changed_ns == fix.ended_ns else None
 
 
-def _anew(incident: Incident, fix: Fix, kept: KeptVerdict | None) -> Verification | None:
+def _judge_by_now(incident: Incident, fix: Fix, kept: KeptVerdict | None) -> Verification | None:
     """By all that is recorded after the fix: a report does not wait."""
     change = change_of(fix, incident.known_fixes, time.time_ns())
     recording = Recording(incident.chosen.segments, incident.thresholds, incident.damaged)
@@ -95,7 +95,7 @@ def _anew(incident: Incident, fix: Fix, kept: KeptVerdict | None) -> Verificatio
     longest = max(LONGEST_SECONDS, kept.window_seconds)
     if min(seconds, longest) < kept.verification.after_seconds + MORE_SECONDS:
         return None
-    anew = verify_change(recording, change, Asked(min(seconds, longest), kept.before_seconds))
+    by_now = verify_change(recording, change, Asked(min(seconds, longest), kept.before_seconds))
     # Retention may have removed the time before: what is left says less than what was shown.
-    is_whole = anew.before_seconds + MORE_SECONDS >= kept.verification.before_seconds
-    return anew if is_whole else None
+    is_whole = by_now.before_seconds + MORE_SECONDS >= kept.verification.before_seconds
+    return by_now if is_whole else None

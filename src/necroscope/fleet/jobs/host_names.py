@@ -2,7 +2,7 @@
 
 In this order: a file that says so; what was known of the node when it was seen before; the Kubernetes node of
 its pod; its names, where a host of the fleet is called so; the id of its instance; its address. A name or an
-address that two hosts have says nothing. What stays unknown is told.
+address that two hosts have says nothing. What stays unknown is listed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class KnownHosts:
 
 @dataclass(frozen=True, slots=True)
 class HostNames:
-    """All that can tell which host a node is."""
+    """What is known about which host a node is."""
 
     known: KnownHosts
     from_file: Mapping[str, str] = field(default_factory=dict)
@@ -49,8 +49,8 @@ class HostNames:
     def host_of(self, node: RayNode) -> str:
         """The host of a node; empty: not known."""
         for name in (node.id, node.address, node.name, node.host_name):
-            if name and (told := self.from_file.get(name.lower())):
-                return self.known.named(told) or told
+            if name and (named := self.from_file.get(name.lower())):
+                return self.known.named(named) or named
         if earlier := self.remembered.get(node.id):
             return earlier
         if self.pods and (placed := self.pods.node_of(node)):
@@ -107,18 +107,18 @@ def _of_one(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: hosts.pop() for name, hosts in found.items() if name and len(hosts) == 1}
 
 
-def jobs_of(cluster: str, told: RayCluster, names: HostNames) -> list[Job]:
+def jobs_of(cluster: str, answer: RayCluster, names: HostNames) -> list[Job]:
     """All jobs of a cluster."""
-    nodes = {node.id: node for node in told.nodes}
+    nodes = {node.id: node for node in answer.nodes}
     by_address: dict[str, list[RayNode]] = {}
-    for node in told.nodes:
+    for node in answer.nodes:
         by_address.setdefault(node.address, []).append(node)
-    return [_job(cluster, ran, nodes, by_address, names) for ran in told.jobs]
+    return [_job(cluster, ran, nodes, by_address, names) for ran in answer.jobs]
 
 
-def hosts_of_nodes(told: RayCluster, names: HostNames) -> dict[str, str]:
+def hosts_of_nodes(answer: RayCluster, names: HostNames) -> dict[str, str]:
     """The hosts of all nodes that are known, by the id of the node."""
-    return {node.id: host for node in told.nodes if (host := names.host_of(node))}
+    return {node.id: host for node in answer.nodes if (host := names.host_of(node))}
 
 
 def cluster_name(address: str) -> str:
